@@ -1,0 +1,31 @@
+/**
+ * Every limit of the engine room, in one place, with its unit.
+ */
+import { assert } from '../stdx/index.ts';
+
+/** Largest message, header included, bytes. Compiled into official clients. */
+export const MESSAGE_SIZE_MAX = 1_048_576;
+/** Bytes of a message header. */
+export const HEADER_BYTES = 256;
+/** Largest reply body, bytes: bounded by the message, not by the request limit. */
+export const REPLY_BODY_SIZE_MAX: number = MESSAGE_SIZE_MAX - HEADER_BYTES;
+/** Unit of disk writes and alignment, bytes. */
+export const SECTOR_SIZE = 4096;
+/** Largest block of a checkpoint, bytes; also the unit in which a data file grows. */
+export const BLOCK_SIZE_MAX = 262_144;
+/** Client sessions a cluster remembers. The least recently committed one makes room. */
+export const CLIENTS_MAX = 64;
+/** P: operations prepared and not yet committed. */
+export const PIPELINE_MAX = 8;
+/** Requests waiting behind the pipeline; a client has at most one request in either. */
+export const REQUEST_QUEUE_MAX: number = CLIENTS_MAX + 1 - PIPELINE_MAX;
+/** B: operations that may commit before the superblock must name a due checkpoint. */
+export const CHECKPOINT_SLACK_OPS = 16;
+/** How often an idle primary asks its machine whether something is due, nanoseconds. */
+export const PULSE_INTERVAL_NS = 100_000_000;
+/** Ops and views are numbers; asserted below this. */
+export const OP_MAX: number = Number.MAX_SAFE_INTEGER;
+
+assert(REPLY_BODY_SIZE_MAX === 1_048_320);
+assert(REQUEST_QUEUE_MAX === 57);
+assert(BLOCK_SIZE_MAX % SECTOR_SIZE === 0);
