@@ -21,7 +21,7 @@ export const OPERATION_PULSE = 4;
 export interface ApplyContext {
   /** Position in the log; each operation is one more than the last. */
   readonly op: number;
-  /** The operation's highest timestamp: its n = reserve() events have timestamp − n + 1 … timestamp. */
+  /** The operation's highest timestamp: its n = reserve() events have t − n + 1 … t. */
   readonly timestamp: U64;
 }
 
@@ -60,7 +60,7 @@ export interface Machine {
   /**
    * Executes a valid operation and writes its reply; returns the reply's size in bytes.
    * `body` and `reply` are views of a message pool: their byteOffset is a multiple of 16, and
-   * `reply` holds REPLY_BODY_SIZE_MAX bytes of undefined content (whatever of it counts must be written).
+   * `reply` holds REPLY_BODY_SIZE_MAX bytes of undefined content: write whatever of it counts.
    */
   apply(context: ApplyContext, operation: number, body: Uint8Array, reply: Uint8Array): number;
   /** A read outside the log, on the state as applied so far; same conventions as `apply`. */

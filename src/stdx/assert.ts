@@ -14,7 +14,7 @@ export function assert(condition: boolean, message?: string): asserts condition 
   if (!condition) fail(message);
 }
 
-/** Marks a branch that cannot be reached; with `never` as argument it proves a switch exhaustive. */
+/** A branch that cannot be reached; with `never` as argument it proves a switch exhaustive. */
 export function unreachable(value?: never): never {
   throw new AssertionError(`unreachable: ${String(value)}`);
 }

@@ -3,7 +3,7 @@
  * reference. From the first effect that names it, it never changes.
  */
 
-/** Which kind of slot: `request` holds requests and prepares, `reply` the largest reply, `small` 4 KiB. */
+/** Kinds of slots: `request` for requests and prepares, `reply` for any reply, `small` 4 KiB. */
 export type SlotClass = 'request' | 'reply' | 'small';
 
 export interface Message {

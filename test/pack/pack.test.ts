@@ -1,0 +1,116 @@
+/**
+ * The package as a user gets it: packed, installed from the tarball in an empty folder, run there
+ * under the pinned Node 26 and an exact Node 24, and used by a type-checked consumer.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+
+const root = resolve(import.meta.dirname, '../..');
+/** The oldest line that `engines` promises, exactly. */
+const NODE_24 = '24.21.0';
+
+const snippet = `import { startLedger } from 'roundelay';
+const db = await startLedger({ directory: './ledger' });
+if (!(db.port > 0)) throw new Error('no port');
+const root = db.root();
+if (root.length !== 16) throw new Error('no root');
+await db.close();
+console.log('closed');
+`;
+
+let folder = '';
+
+function run(command: string, args: readonly string[], cwd: string): string {
+  return execFileSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '', NODE_COMPILE_CACHE: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 300_000,
+  });
+}
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'roundelay-pack-'));
+  run('npm', ['pack', '--pack-destination', folder], root);
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
+  assert.ok(tarball, 'npm pack made no tarball');
+  mkdirSync(join(folder, 'app'));
+  const manifest = {
+    name: 'consumer',
+    private: true,
+    type: 'module',
+    allowScripts: { node: true },
+  };
+  writeFileSync(join(folder, 'app/package.json'), JSON.stringify(manifest));
+  run('npm', ['install', `../${tarball}`], join(folder, 'app'));
+  mkdirSync(join(folder, 'node24'));
+  writeFileSync(join(folder, 'node24/package.json'), JSON.stringify(manifest));
+  run('npm', ['install', `node@${NODE_24}`], join(folder, 'node24'));
+});
+
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function nodes(): readonly (readonly [string, string])[] {
+  return [
+    ['the pinned Node 26', join(root, 'node_modules/.bin/node')],
+    [`Node ${NODE_24}`, join(folder, 'node24/node_modules/.bin/node')],
+  ];
+}
+
+test('the tarball holds what a user needs and nothing else', () => {
+  const packed = join(folder, 'app/node_modules/roundelay');
+  for (const path of ['dist/cli/main.js', 'dist/host/index.d.ts', 'bin/roundelay.js', 'LICENSE']) {
+    assert.ok(existsSync(join(packed, path)), `${path} is missing`);
+  }
+  assert.ok(!existsSync(join(packed, 'src')), 'sources are packed');
+  const names = readdirSync(join(packed, 'dist'), { recursive: true }).map(String);
+  assert.deepEqual(
+    names.filter((name) => name.includes('.test.') || name.includes('test-helper')),
+    [],
+  );
+});
+
+test('roundelay version and the snippet run on both Nodes', () => {
+  const app = join(folder, 'app');
+  writeFileSync(join(app, 'snippet.js'), snippet);
+  for (const [name, node] of nodes()) {
+    const major = name.includes('26') ? /^v26\./ : /^v24\.21\.0/;
+    assert.match(run(node, ['--version'], app), major, name);
+    const version = run(node, ['node_modules/roundelay/bin/roundelay.js', 'version'], app);
+    assert.match(version, /0\.1\.0/, name);
+    assert.match(run(node, ['snippet.js'], app), /closed/, name);
+    assert.match(run(node, ['snippet.js'], app), /closed/, `${name}, second start`);
+    rmSync(join(app, 'ledger'), { recursive: true });
+  }
+});
+
+test('a consumer type-checks against the published declarations', () => {
+  const app = join(folder, 'app');
+  writeFileSync(join(app, 'consumer.ts'), snippet.replace('console.log', 'void '));
+  const options = {
+    compilerOptions: {
+      target: 'es2024',
+      lib: ['es2024'],
+      module: 'nodenext',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
+      types: [],
+    },
+    include: ['consumer.ts'],
+  };
+  writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(options));
+  run(join(root, 'node_modules/.bin/tsc'), ['-p', app], app);
+  writeFileSync(
+    join(app, 'consumer.ts'),
+    `${snippet}\nconst wrong: string = db.port;\nvoid wrong;\n`,
+  );
+  assert.throws(() => run(join(root, 'node_modules/.bin/tsc'), ['-p', app], app));
+});
