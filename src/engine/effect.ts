@@ -39,7 +39,10 @@ export type Effect =
     }
   /** Storage: make every write completed so far durable, then report `flushed`. */
   | { readonly type: 'flush'; readonly token: number }
-  /** Timers: report `timer` once, `afterNs` from this step's `monoNs`; `null` disarms it. */
+  /**
+   * Timers: report `timer` once, `afterNs` from this step's `monoNs`; `null` disarms it. 0 means as
+   * soon as the effects of this step have been executed.
+   */
   | { readonly type: 'timer'; readonly timer: TimerName; readonly afterNs: number | null }
   /** Programs: the replica has recovered and serves from now on. Once per life. */
   | { readonly type: 'ready' }

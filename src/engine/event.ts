@@ -16,8 +16,13 @@ export interface Instant {
 /** A driver's number for one accepted or dialled connection. Never used twice by a process. */
 export type ConnectionId = number;
 
-/** The timers of an engine, by name: re-arming a name replaces its deadline. */
-export type TimerName = 'pulse';
+/**
+ * The timers of an engine, by name: re-arming a name replaces its deadline. `pulse` beats every
+ * 100 ms. `commit` is always armed with 0 ns and means: execute the effects of this step (a log
+ * write among them), then come back at once, so that an operation is applied while the disk is
+ * busy with the next one. A driver must not round that 0 up to a millisecond.
+ */
+export type TimerName = 'pulse' | 'commit';
 
 /**
  * Why a storage operation failed. `no-space`: a growing write found the disk full, nothing else
