@@ -1,0 +1,394 @@
+/**
+ * The listener that clients connect to. It accepts, frames, refuses what clients never send, limits
+ * what a connection may hold, and counts everything by reason. Nothing that arrives here can stop
+ * the process: the worst outcome for a stranger is a closed connection and one log line.
+ */
+import net, { type Socket } from 'node:net';
+import type { ConnectionId } from '../engine/index.ts';
+import { assert } from '../stdx/index.ts';
+import {
+  Command,
+  commandName,
+  Framer,
+  type FramerError,
+  type FramerResult,
+  type Message,
+  type MessagePool,
+  readSize,
+} from '../wire/index.ts';
+import { type Address, addressText } from './address.ts';
+import { Connection, type ConnectionOwner } from './connection.ts';
+import { Counts } from './counts.ts';
+import { AddressInUseError, AddressUnavailableError, systemCode } from './errors.ts';
+import { type LogLevel, type LogSink, printable, RateLimit } from './log.ts';
+import { READ_BUFFER_SIZE, rewrapSocket } from './rewrap.ts';
+
+/** What the server reports; messages carry one reference, which the handler takes over. */
+export interface ClientHandler {
+  onMessage(connection: ConnectionId, message: Message): void;
+  /** A request above the request limit: its header alone. */
+  onOversize(connection: ConnectionId, message: Message): void;
+  onDisconnected(connection: ConnectionId): void;
+}
+
+export interface ClientServerLimits {
+  /** Connections at a time; more are refused at once. */
+  readonly connectionsMax: number;
+  /** Messages queued per connection; more are dropped, as the protocol allows. */
+  readonly sendQueueMax: number;
+  /** A connection that takes nothing for this long is cut, ms. */
+  readonly drainTimeoutMs: number;
+  /** A half-received message may hold a slot that others wait for this long, ms. */
+  readonly receiveTimeoutMs: number;
+}
+
+export const clientServerLimits: ClientServerLimits = {
+  connectionsMax: 1_024,
+  sendQueueMax: 4,
+  drainTimeoutMs: 5_000,
+  receiveTimeoutMs: 5_000,
+};
+
+export interface ClientServerOptions {
+  readonly pool: MessagePool;
+  /** 16 bytes. */
+  readonly cluster: Uint8Array;
+  /** Request limit, header included, bytes. */
+  readonly requestSizeMax: number;
+  readonly handler: ClientHandler;
+  readonly log: LogSink;
+  readonly limits?: Partial<ClientServerLimits>;
+  /** False reads accepted sockets by `data` events. */
+  readonly onread?: boolean;
+}
+
+export interface ClientServerCounters {
+  readonly connections: number;
+  readonly accepted: number;
+  /** Connections that waited for a free message slot, ever and now. */
+  readonly blocked: number;
+  readonly blockedNow: number;
+  readonly received: { readonly [command: string]: number };
+  readonly sent: { readonly [command: string]: number };
+  /** Connections that ended, by reason. */
+  readonly closed: { readonly [reason: string]: number };
+  /** Messages that were not sent, by reason. */
+  readonly dropped: { readonly [reason: string]: number };
+}
+
+/** What clients send. Anything else is a peer that has lost its way, or an attack. */
+const clientCommands: readonly Command[] = [Command.pingClient, Command.request, Command.status];
+const SWEEP_INTERVAL_MS = 250;
+const LOG_INTERVAL_MS = 1_000;
+const STATUS_QUEUE_BYTES_MAX = 65_536;
+const BACKLOG = 511;
+
+export class ClientServer implements ConnectionOwner {
+  readonly #options: ClientServerOptions;
+  readonly #limits: ClientServerLimits;
+  readonly #server: net.Server;
+  readonly #connections: Map<ConnectionId, Connection> = new Map();
+  /** Connections that wait for a slot, longest wait first. */
+  #blocked: Connection[] = [];
+  #resuming: boolean = false;
+  #idLast: ConnectionId = 0;
+  #sweep: NodeJS.Timeout | null = null;
+  #closing: boolean = false;
+  #onread: boolean;
+  #readBuffer: Uint8Array | null = null;
+  readonly #rateLimit: RateLimit = new RateLimit(LOG_INTERVAL_MS);
+  #accepted: number = 0;
+  #blockedEver: number = 0;
+  readonly #received: Counts = new Counts();
+  readonly #sent: Counts = new Counts();
+  readonly #closed: Counts = new Counts();
+  readonly #dropped: Counts = new Counts();
+
+  constructor(options: ClientServerOptions) {
+    assert(options.cluster.length === 16, 'ClientServer: a cluster id has 16 bytes');
+    this.#options = options;
+    this.#limits = { ...clientServerLimits, ...options.limits };
+    this.#onread = options.onread ?? true;
+    this.#server = net.createServer({ noDelay: true, pauseOnConnect: true }, (socket) =>
+      this.#accept(socket),
+    );
+  }
+
+  /**
+   * Begins to accept; resolves to where, with the port that the system chose for port 0.
+   * @throws AddressInUseError, AddressUnavailableError
+   */
+  listen(address: Address): Promise<Address> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (error) => reject(listenError(error, address)));
+      this.#server.listen({ host: address.host, port: address.port, backlog: BACKLOG }, () => {
+        this.#server.removeAllListeners('error');
+        this.#server.on('error', (error) => {
+          this.#warn('listen-error', `accepting failed: ${systemCode(error)}`);
+        });
+        const bound = this.#server.address();
+        assert(bound !== null && typeof bound === 'object', 'ClientServer: no address');
+        resolve({ host: bound.address, port: bound.port });
+      });
+    });
+  }
+
+  /** Takes over one reference and releases it when the bytes have left or were dropped. */
+  send(id: ConnectionId, message: Message): void {
+    const connection = this.#connections.get(id);
+    if (connection === undefined || connection.closed) {
+      this.#drop(message, 'disconnected');
+    } else if (connection.sendingCount >= this.#limits.sendQueueMax) {
+      this.#drop(message, 'send-queue-full');
+    } else {
+      this.#sent.add(commandName(message.bytes[114]));
+      connection.send(message, readSize(message.bytes), performance.now());
+      this.#armSweep();
+    }
+  }
+
+  /** Sends bytes that are in no pool: the answer to a status request. */
+  sendBytes(id: ConnectionId, bytes: Uint8Array): void {
+    const connection = this.#connections.get(id);
+    if (connection === undefined || connection.closed) {
+      this.#dropped.add('disconnected');
+    } else if (connection.sendBytes(bytes, STATUS_QUEUE_BYTES_MAX)) {
+      this.#sent.add(commandName(bytes[114]));
+    } else {
+      this.#dropped.add('send-queue-full');
+    }
+  }
+
+  /** Closes a connection for a reason that counters and the log show. */
+  close(id: ConnectionId, reason: string): void {
+    const connection = this.#connections.get(id);
+    if (connection === undefined || connection.closed) return;
+    this.#cut(connection, reason);
+  }
+
+  /** To be called when messages were released: connections that wait for a slot go on. */
+  resume(): void {
+    const { pool } = this.#options;
+    if (this.#blocked.length === 0 || this.#resuming) return;
+    if (pool.available('request') + pool.available('small') === 0) return;
+    this.#resuming = true;
+    const waiting = this.#blocked;
+    this.#blocked = [];
+    const nowMs = performance.now();
+    for (const connection of waiting) {
+      if (!connection.closed) connection.retry(nowMs);
+    }
+    this.#resuming = false;
+  }
+
+  counters(): ClientServerCounters {
+    return {
+      connections: this.#connections.size,
+      accepted: this.#accepted,
+      blocked: this.#blockedEver,
+      blockedNow: this.#blocked.length,
+      received: this.#received.values(),
+      sent: this.#sent.values(),
+      closed: this.#closed.values(),
+      dropped: this.#dropped.values(),
+    };
+  }
+
+  /** Stops listening and cuts all connections; no callback comes afterwards. */
+  async shutdown(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    if (this.#sweep !== null) clearInterval(this.#sweep);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const connection of this.#connections.values()) {
+      this.#closed.add('shutdown');
+      connection.destroy();
+    }
+    await closed;
+  }
+
+  onOutcome(connection: Connection, result: FramerResult): void {
+    const { handler } = this.#options;
+    if (result.outcome === 'error') {
+      assert(result.error !== null, 'ClientServer: an error without a reason');
+      this.#refuse(connection, result.error);
+      return;
+    }
+    assert(result.message !== null, 'ClientServer: an outcome without a message');
+    this.#received.add(commandName(result.message.bytes[114]));
+    if (result.outcome === 'message') handler.onMessage(connection.id, result.message);
+    else handler.onOversize(connection.id, result.message);
+  }
+
+  onBlocked(connection: Connection): void {
+    this.#blocked.push(connection);
+    if (!this.#resuming) this.#blockedEver += 1;
+    this.#armSweep();
+  }
+
+  onSent(_connection: Connection, message: Message): void {
+    this.#options.pool.release(message);
+    this.resume();
+  }
+
+  #accept(accepted: Socket): void {
+    this.#accepted += 1;
+    const peer = peerText(accepted);
+    if (this.#closing || this.#connections.size >= this.#limits.connectionsMax) {
+      this.#closed.add('connections-max');
+      this.#warn('connections-max', `connection from ${peer} refused: too many connections`);
+      accepted.destroy();
+      return;
+    }
+    this.#idLast += 1;
+    const { pool, cluster, requestSizeMax } = this.#options;
+    const framer = new Framer({ pool, cluster, requestSizeMax, commands: clientCommands });
+    const connection = new Connection(this.#idLast, peer, framer, this);
+    const socket = this.#wrap(accepted, connection);
+    connection.attach(socket);
+    this.#connections.set(connection.id, connection);
+    socket.on('error', (error) => this.#onError(connection, error));
+    socket.on('close', () => this.#onClose(connection));
+    // The end of the peer's stream ends ours too; `end` is only seen by a socket that flows.
+    socket.resume();
+  }
+
+  /** A socket that delivers to the connection, in the cheapest way that works here. */
+  #wrap(accepted: Socket, connection: Connection): Socket {
+    if (this.#onread) {
+      this.#readBuffer ??= new Uint8Array(READ_BUFFER_SIZE);
+      const socket = rewrapSocket(accepted, this.#readBuffer, (bytes) =>
+        connection.receive(bytes, performance.now(), true),
+      );
+      if (socket !== null) return socket;
+      this.#onread = false;
+    }
+    accepted.on('data', (chunk: Buffer) => connection.receive(chunk, performance.now(), false));
+    return accepted;
+  }
+
+  #onError(connection: Connection, error: Error): void {
+    // The rest follows with `close`; what a reset looks like differs between systems.
+    if (!connection.closed) this.#cut(connection, errorReason(error), 'debug');
+  }
+
+  #onClose(connection: Connection): void {
+    if (!connection.closed) this.#closed.add('peer');
+    connection.releaseAll();
+    this.#connections.delete(connection.id);
+    this.#blocked = this.#blocked.filter((other) => other !== connection);
+    if (!this.#closing) this.#options.handler.onDisconnected(connection.id);
+  }
+
+  #refuse(connection: Connection, error: FramerError): void {
+    if (error.kind === 'cluster') {
+      const foreign = clusterText(error.cluster);
+      const own = clusterText(this.#options.cluster);
+      const text = `client of cluster ${foreign} refused, this is cluster ${own}`;
+      this.#cut(connection, 'cluster', 'warn', text);
+      return;
+    }
+    const command = 'command' in error ? ` (${commandText(error.command)})` : '';
+    const text = `connection from ${connection.peer} closed: ${reasonTexts[error.kind]}${command}`;
+    this.#cut(connection, error.kind, 'warn', text);
+  }
+
+  #cut(connection: Connection, reason: string, level: LogLevel = 'warn', text?: string): void {
+    assert(!connection.closed, 'ClientServer: cut twice');
+    this.#closed.add(reason);
+    const message = text ?? `connection from ${connection.peer} closed: ${reason}`;
+    this.#log(level, `client-${reason}`, message);
+    connection.destroy();
+  }
+
+  #drop(message: Message, reason: string): void {
+    this.#dropped.add(reason);
+    this.#options.pool.release(message);
+  }
+
+  /** Looks for connections that hold something for too long; runs only while any could. */
+  #armSweep(): void {
+    if (this.#sweep !== null || this.#closing) return;
+    this.#sweep = setInterval(() => this.#sweepOnce(), SWEEP_INTERVAL_MS);
+    this.#sweep.unref();
+  }
+
+  #sweepOnce(): void {
+    const nowMs = performance.now();
+    const isFull = this.#blocked.length > 0;
+    let sending = 0;
+    for (const connection of this.#connections.values()) {
+      if (connection.closed) continue;
+      if (connection.sendingMs(nowMs) > this.#limits.drainTimeoutMs) {
+        this.#cut(connection, 'send-stalled');
+      } else if (isFull && connection.receivingMs(nowMs) > this.#limits.receiveTimeoutMs) {
+        this.#cut(connection, 'receive-stalled');
+      }
+      sending += connection.sendingCount;
+    }
+    // What a cut connection held in its framer is free now.
+    this.resume();
+    if (sending > 0 || this.#blocked.length > 0 || this.#sweep === null) return;
+    clearInterval(this.#sweep);
+    this.#sweep = null;
+  }
+
+  #warn(event: string, message: string): void {
+    this.#log('warn', event, message);
+  }
+
+  #log(level: LogLevel, event: string, message: string): void {
+    const suppressed = this.#rateLimit.pass(event, performance.now());
+    if (suppressed === null) return;
+    const fields = suppressed === 0 ? {} : { suppressed };
+    this.#options.log({ level, event, message: printable(message), fields });
+  }
+}
+
+const reasonTexts: { readonly [K in FramerError['kind']]: string } = {
+  'header-checksum': 'the header checksum is wrong',
+  'unknown-command': 'unknown command',
+  'unexpected-command': 'clients do not send this command',
+  size: 'the message size is out of range',
+  'body-checksum': 'the body checksum is wrong',
+  cluster: 'another cluster',
+};
+
+/** The decimal number of a cluster id. */
+export function clusterText(cluster: Uint8Array): string {
+  assert(cluster.length === 16, 'clusterText: a cluster id has 16 bytes');
+  let value = 0n;
+  for (let i = 15; i >= 0; i--) value = (value << 8n) | BigInt(cluster[i]);
+  return value.toString();
+}
+
+function commandText(command: number): string {
+  const name = commandName(command);
+  return name === 'unknown' ? String(command) : name;
+}
+
+function errorReason(error: Error): string {
+  const code = systemCode(error);
+  return code === 'ECONNRESET' || code === 'EPIPE' ? 'reset' : 'socket-error';
+}
+
+function peerText(socket: Socket): string {
+  const { remoteAddress, remotePort } = socket;
+  if (remoteAddress === undefined || remotePort === undefined) return 'a client that has gone';
+  return addressText({ host: remoteAddress, port: remotePort });
+}
+
+function listenError(error: Error, address: Address): Error {
+  const text = addressText(address);
+  const options = { cause: error };
+  switch (systemCode(error)) {
+    case 'EADDRINUSE':
+      return new AddressInUseError(text, options);
+    case 'EACCES':
+      return new AddressUnavailableError(text, 'no permission for this port', options);
+    case 'EADDRNOTAVAIL':
+      return new AddressUnavailableError(text, 'it is not an address of this machine', options);
+    default:
+      return new AddressUnavailableError(text, systemCode(error) || error.message, options);
+  }
+}

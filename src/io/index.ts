@@ -1,0 +1,40 @@
+/**
+ * io: the only room that touches the world, and knows no protocol. Reading order: `clock` (what one
+ * event's time is), `storage` (the face of a data file) with `data-file` (on a disk) and
+ * `memory-file` (for tests and short-lived ledgers), `create-file` (all or nothing), `file-lock`
+ * (one writer), `client-server` (what clients connect to), `address` and `errors` (what people see
+ * when something is wrong).
+ */
+export {
+  ADDRESSES_MAX,
+  type Address,
+  addressText,
+  DEFAULT_HOST,
+  DEFAULT_PORT,
+  parseAddress,
+  parseAddresses,
+} from './address.ts';
+export {
+  type ClientHandler,
+  ClientServer,
+  type ClientServerCounters,
+  type ClientServerLimits,
+  type ClientServerOptions,
+  clientServerLimits,
+  clusterText,
+} from './client-server.ts';
+export { Clock, type ClockSource } from './clock.ts';
+export { type CreateOptions, createDataFile, type FilePiece } from './create-file.ts';
+export {
+  type DataFile,
+  type DataFileOptions,
+  type DurableConstants,
+  type DurableMode,
+  openDataFile,
+  platformConstants,
+} from './data-file.ts';
+export * from './errors.ts';
+export { acquireFileLock, type FileLock, type FileLockOptions } from './file-lock.ts';
+export { type LogLevel, type LogRecord, type LogSink, printable, RateLimit } from './log.ts';
+export { MemoryFile } from './memory-file.ts';
+export type { Storage, StorageCounters } from './storage.ts';
