@@ -1,0 +1,161 @@
+/**
+ * Account events as blocks of a checkpoint: links and snapshots, which only ever grow, and the
+ * heads of the accounts' chains, which change with every event.
+ *
+ * A cut has to show all of it as of one moment while events go on. What only grows is cut by its
+ * length. A page of heads is copied when its turn comes, and each head that has moved on since is
+ * taken back along its own chain: nothing has to be copied on write.
+ */
+import { BLOCK_SIZE_MAX, type Block } from '../engine/index.ts';
+import { assert } from '../stdx/index.ts';
+import { type AccountEvents, EXPIRY_BIT, HEADS_PER_PAGE, referenceRow } from './events.ts';
+import type { Rows } from './rows.ts';
+
+/** Kinds of the blocks that this file writes. */
+export const EventBlockKind = {
+  transferLinks: 16,
+  expiryLinks: 17,
+  snapshots: 18,
+  heads: 19,
+} as const;
+
+const HEAD_BYTES = 8;
+
+/** Hands out the new leaves of rows that are never changed once they are cut. */
+class GrowingRowsBlocks {
+  readonly #kind: number;
+  /** Rows that earlier blocks hold. */
+  #storedRows: number = 0;
+  /** Rows at the last cut. */
+  cutRows: number = 0;
+
+  constructor(kind: number) {
+    this.#kind = kind;
+  }
+
+  cut(rows: Rows): void {
+    assert(rows.count >= this.#storedRows, 'GrowingRowsBlocks: stored rows are gone');
+    this.cutRows = rows.count;
+  }
+
+  next(rows: Rows): Block | null {
+    if (this.#storedRows >= this.cutRows) return null;
+    const index = Math.floor(this.#storedRows / rows.rowsPerLeaf);
+    const bytes = rows.leaf(index, this.cutRows);
+    this.#storedRows = Math.min((index + 1) * rows.rowsPerLeaf, this.cutRows);
+    return { kind: this.#kind, index, bytes };
+  }
+
+  /** `isStored`: the rows came from blocks, so they need not be written again. */
+  restored(rows: Rows, isStored: boolean): void {
+    this.#storedRows = isStored ? rows.count : 0;
+    this.cutRows = this.#storedRows;
+  }
+}
+
+export class EventBlocks {
+  readonly #events: AccountEvents;
+  readonly #transferLinks = new GrowingRowsBlocks(EventBlockKind.transferLinks);
+  readonly #expiryLinks = new GrowingRowsBlocks(EventBlockKind.expiryLinks);
+  readonly #snapshots = new GrowingRowsBlocks(EventBlockKind.snapshots);
+  /** Per page of heads: the epoch of the cut that was handed out last, 0 for none. */
+  readonly #storedEpochs: number[] = [];
+  readonly #page: Uint32Array = new Uint32Array(HEADS_PER_PAGE * 2);
+  /** Next page to look at; pages and accounts at the cut. */
+  #pageNext: number = 0;
+  #pageEnd: number = 0;
+  #cutAccounts: number = 0;
+
+  constructor(events: AccountEvents) {
+    this.#events = events;
+  }
+
+  cut(accountCount: number): void {
+    const events = this.#events;
+    this.#transferLinks.cut(events.transferLinks);
+    this.#expiryLinks.cut(events.expiryLinks);
+    this.#snapshots.cut(events.snapshots);
+    this.#cutAccounts = accountCount;
+    this.#pageNext = 0;
+    this.#pageEnd = events.headPages.length;
+    events.epoch += 1;
+  }
+
+  next(): Block | null {
+    const events = this.#events;
+    return (
+      this.#transferLinks.next(events.transferLinks) ??
+      this.#expiryLinks.next(events.expiryLinks) ??
+      this.#snapshots.next(events.snapshots) ??
+      this.#nextHeads()
+    );
+  }
+
+  /** Puts back one block; false when it is not one of these. */
+  restore(block: Block): boolean {
+    const events = this.#events;
+    switch (block.kind) {
+      case EventBlockKind.transferLinks:
+        events.transferLinks.restoreLeaf(block.index, block.bytes);
+        return true;
+      case EventBlockKind.expiryLinks:
+        events.expiryLinks.restoreLeaf(block.index, block.bytes);
+        return true;
+      case EventBlockKind.snapshots:
+        events.snapshots.restoreLeaf(block.index, block.bytes);
+        return true;
+      case EventBlockKind.heads:
+        events.growHeads(block.index);
+        new Uint8Array(events.headPages[block.index].buffer).set(block.bytes);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** After the last block. `isStored`: events are what the blocks said; otherwise rebuilt. */
+  restored(isStored: boolean): void {
+    const events = this.#events;
+    this.#transferLinks.restored(events.transferLinks, isStored);
+    this.#expiryLinks.restored(events.expiryLinks, isStored);
+    this.#snapshots.restored(events.snapshots, isStored);
+    this.#storedEpochs.length = 0;
+  }
+
+  #nextHeads(): Block | null {
+    const events = this.#events;
+    while (this.#pageNext < this.#pageEnd) {
+      const index = this.#pageNext;
+      this.#pageNext += 1;
+      const stored = this.#storedEpochs[index] ?? 0;
+      // An epoch's changes are in the cut that ended it, so equal means changed after that cut.
+      if (events.headPageEpochs[index] === 0 || events.headPageEpochs[index] < stored) continue;
+      this.#storedEpochs[index] = events.epoch;
+      return { kind: EventBlockKind.heads, index, bytes: this.#pageAtCut(index) };
+    }
+    return null;
+  }
+
+  #pageAtCut(index: number): Uint8Array {
+    const page = this.#page;
+    page.set(this.#events.headPages[index]);
+    const accounts = Math.min(HEADS_PER_PAGE, this.#cutAccounts - index * HEADS_PER_PAGE);
+    assert(accounts > 0, 'EventBlocks: page without accounts');
+    for (let at = 0; at < accounts * 2; at += 2) {
+      while (this.#isAfterCut(page[at])) {
+        page[at] = this.#events.previousOf(this.#events.linkOf(page[at]));
+        page[at + 1] -= 1;
+      }
+    }
+    const bytes = accounts * HEAD_BYTES;
+    assert(bytes <= BLOCK_SIZE_MAX, 'EventBlocks: page larger than a block');
+    return new Uint8Array(page.buffer, 0, bytes);
+  }
+
+  #isAfterCut(reference: number): boolean {
+    if (reference === 0) return false;
+    const isExpiry = (reference & EXPIRY_BIT) !== 0;
+    const cutRows = isExpiry ? this.#expiryLinks.cutRows : this.#transferLinks.cutRows;
+    return referenceRow(reference) >= cutRows;
+  }
+}

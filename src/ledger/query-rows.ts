@@ -1,0 +1,289 @@
+/**
+ * From a filter to row numbers: which rows of a table it selects, oldest or newest first.
+ *
+ * Rows are in timestamp order, so a timestamp range is a row range and the segments are visited in
+ * the order of the answer; the limit ends the visit. In a sealed segment every condition is looked
+ * up in its run. One that finds nothing ends the segment, and the condition with the fewest rows
+ * supplies candidates, which are checked against the row for the others. In a segment that is
+ * not sealed the columns are scanned.
+ */
+import { assert } from '../stdx/index.ts';
+import { RECORD_WORDS, TransferWord } from './format/constants.ts';
+import { FOLDED_KEYS, Key } from './index-keys.ts';
+import type { IndexTable } from './index-table.ts';
+import type { Filter } from './query-filter.ts';
+import { lowerBound, upperBound } from './query-timestamps.ts';
+import type { SortedRun } from './sorted-run.ts';
+
+/** Most rows that one query can select: what fits a reply without a trailer. */
+export const SELECTED_ROWS_MAX = 8190;
+
+/** Stands for "the account on either side" where the number of a condition is expected. */
+const EITHER_SIDE = -1;
+
+export class RowSelector {
+  /** After {@link select}: the rows, in the order of the answer. */
+  readonly rows: Uint32Array = new Uint32Array(SELECTED_ROWS_MAX);
+  count: number = 0;
+
+  #table: IndexTable | null = null;
+  #filter: Filter | null = null;
+  /** Row of the account that may stand on either side; −1 when the filter has no such condition. */
+  #eitherAccount: number = -1;
+  #limit: number = 0;
+  /** The condition that was most selective in the last segment: likely so in the next one. */
+  #favourite: number = 0;
+  /** Conditions that candidates of this segment have to be checked for. */
+  readonly #checks: Uint8Array = new Uint8Array(8);
+  #checkCount: number = 0;
+  #checkEither: boolean = false;
+
+  /**
+   * Selects at most `limit` rows and returns their number. `eitherAccount` is the row of an account
+   * that must be the debit or the credit account, or −1.
+   */
+  select(table: IndexTable, filter: Filter, eitherAccount: number, limit: number): number {
+    assert(limit >= 1 && limit <= SELECTED_ROWS_MAX, 'RowSelector: limit');
+    assert(table.indexedRows === table.rows.count, 'RowSelector: indexes are behind');
+    this.#table = table;
+    this.#filter = filter;
+    this.#eitherAccount = eitherAccount;
+    this.#limit = limit;
+    this.#favourite = filter.conditionCount - 1;
+    this.count = 0;
+    this.#checkCount = 0;
+    this.#checkEither = false;
+    const { rows, segmentRows } = table;
+    const word = TransferWord.timestamp;
+    const min = lowerBound(rows, word, filter.timestampMinHi, filter.timestampMinLo);
+    const max = upperBound(rows, word, filter.timestampMaxHi, filter.timestampMaxLo);
+    if (min >= max) return 0;
+    if (filter.conditionCount === 0 && eitherAccount < 0) {
+      this.#takeRange(min, max);
+      return this.count;
+    }
+    const first = Math.floor(min / segmentRows);
+    const last = Math.floor((max - 1) / segmentRows);
+    const sealed = table.sealedSegments;
+    for (let i = 0; i <= last - first && this.count < limit; i++) {
+      const segment = filter.reversed ? last - i : first + i;
+      const base = segment * segmentRows;
+      const low = Math.max(min - base, 0);
+      const high = Math.min(max - base, segmentRows);
+      if (segment < sealed) this.#searchRuns(segment, low, high);
+      else this.#scanColumns(segment, low, high);
+    }
+    return this.count;
+  }
+
+  /** Selects from rows [low, high) of a sealed segment, counted within it. */
+  #searchRuns(segment: number, low: number, high: number): void {
+    const table = this.#table as IndexTable;
+    const filter = this.#filter as Filter;
+    let best = EITHER_SIDE;
+    let bestCount = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < filter.conditionCount; i++) {
+      // The favourite first, in place of the first.
+      const condition = i === 0 ? this.#favourite : i === this.#favourite ? 0 : i;
+      const run = table.run(segment, filter.keys[condition]);
+      const count = run.find(filter.values[condition]);
+      if (count < bestCount) {
+        best = condition;
+        bestCount = count;
+      }
+      if (count === 0) {
+        this.#favourite = condition;
+        return;
+      }
+    }
+    if (best >= 0) this.#favourite = best;
+    if (this.#eitherAccount >= 0) {
+      const debits = table.run(segment, Key.debitAccount).find(this.#eitherAccount);
+      const credits = table.run(segment, Key.creditAccount).find(this.#eitherAccount);
+      if (debits + credits === 0) return;
+      if (debits + credits < bestCount) best = EITHER_SIDE;
+    }
+    this.#planChecks(segment, best);
+    const base = segment * table.segmentRows;
+    if (best === EITHER_SIDE) {
+      const debits = table.run(segment, Key.debitAccount);
+      this.#takeEither(debits, table.run(segment, Key.creditAccount), base, low, high);
+    } else {
+      const run = table.run(segment, filter.keys[best]);
+      if (run.rows === null) this.#takeRange(base + low, base + high);
+      else this.#takeRun(run, base, low, high);
+    }
+  }
+
+  /** Notes which conditions the candidates that `best` supplies are not yet known to fulfil. */
+  #planChecks(segment: number, best: number): void {
+    const filter = this.#filter as Filter;
+    this.#checkCount = 0;
+    for (let i = 0; i < filter.conditionCount; i++) {
+      const key = filter.keys[i];
+      const everyRow = i === best || this.#table?.run(segment, key).rows === null;
+      if (everyRow && key >= FOLDED_KEYS) continue;
+      this.#checks[this.#checkCount] = i;
+      this.#checkCount += 1;
+    }
+    this.#checkEither = this.#eitherAccount >= 0 && best !== EITHER_SIDE;
+  }
+
+  /** Takes rows [low, high) as candidates. */
+  #takeRange(low: number, high: number): void {
+    const reversed = (this.#filter as Filter).reversed;
+    for (let i = 0; i < high - low && this.count < this.#limit; i++) {
+      this.#take(reversed ? high - 1 - i : low + i);
+    }
+  }
+
+  /** Takes the hits of a run, as far as they are in [low, high), as candidates. */
+  #takeRun(run: SortedRun, base: number, low: number, high: number): void {
+    const rows = run.rows as Uint16Array;
+    const from = firstNotBelow(rows, run.low, run.high, low);
+    const to = firstNotBelow(rows, from, run.high, high);
+    if ((this.#filter as Filter).reversed) {
+      for (let i = to - 1; i >= from && this.count < this.#limit; i--) this.#take(base + rows[i]);
+    } else {
+      for (let i = from; i < to && this.count < this.#limit; i++) this.#take(base + rows[i]);
+    }
+  }
+
+  /** Takes the hits of both sides in row order. No transfer has the same account on both. */
+  #takeEither(a: SortedRun, b: SortedRun, base: number, low: number, high: number): void {
+    if (a.rows === null || b.rows === null) {
+      // An account that stands on the same side of every transfer stands on the other of none.
+      const all = a.rows === null && a.high > 0 ? a : b.rows === null && b.high > 0 ? b : null;
+      if (all !== null) this.#takeRange(base + low, base + high);
+      else if (a.rows !== null) this.#takeRun(a, base, low, high);
+      else if (b.rows !== null) this.#takeRun(b, base, low, high);
+      return;
+    }
+    const step = (this.#filter as Filter).reversed ? -1 : 1;
+    const aFrom = firstNotBelow(a.rows, a.low, a.high, low);
+    const aTo = firstNotBelow(a.rows, aFrom, a.high, high);
+    const bFrom = firstNotBelow(b.rows, b.low, b.high, low);
+    const bTo = firstNotBelow(b.rows, bFrom, b.high, high);
+    let aAt = step > 0 ? aFrom : aTo - 1;
+    let bAt = step > 0 ? bFrom : bTo - 1;
+    let left = aTo - aFrom + (bTo - bFrom);
+    while (left > 0 && this.count < this.#limit) {
+      const aLeft = aAt >= aFrom && aAt < aTo;
+      const bLeft = bAt >= bFrom && bAt < bTo;
+      const takeA = aLeft && (!bLeft || (a.rows[aAt] - b.rows[bAt]) * step < 0);
+      this.#take(base + (takeA ? a.rows[aAt] : b.rows[bAt]));
+      if (takeA) aAt += step;
+      else bAt += step;
+      left -= 1;
+    }
+  }
+
+  /** Selects from rows [low, high) of a segment that has only columns. */
+  #scanColumns(segment: number, low: number, high: number): void {
+    const filter = this.#filter as Filter;
+    const table = this.#table as IndexTable;
+    const columns = table.columns(segment);
+    const step = filter.reversed ? -1 : 1;
+    const end = filter.reversed ? low - 1 : high;
+    const either = this.#eitherAccount;
+    // Columns decide all but folded keys.
+    this.#checkCount = 0;
+    this.#checkEither = false;
+    for (let i = 0; i < filter.conditionCount; i++) {
+      if (filter.keys[i] >= FOLDED_KEYS) continue;
+      this.#checks[this.#checkCount] = i;
+      this.#checkCount += 1;
+    }
+    const base = segment * table.segmentRows;
+    let row = filter.reversed ? high - 1 : low;
+    if (either >= 0) {
+      const debits = columns[Key.debitAccount];
+      const credits = columns[Key.creditAccount];
+      for (; row !== end && this.count < this.#limit; row += step) {
+        if (debits[row] !== either && credits[row] !== either) continue;
+        if (this.#columnsMatch(columns, row)) this.#take(base + row);
+      }
+    } else {
+      // The last condition is the account, if there is one, else the first will do as well.
+      const condition = filter.conditionCount - 1;
+      const column = columns[filter.keys[condition]];
+      const value = filter.values[condition];
+      for (; row !== end && this.count < this.#limit; row += step) {
+        if (column[row] !== value) continue;
+        if (this.#columnsMatch(columns, row)) this.#take(base + row);
+      }
+    }
+  }
+
+  #columnsMatch(columns: readonly Uint32Array[], row: number): boolean {
+    const filter = this.#filter as Filter;
+    for (let i = 0; i < filter.conditionCount; i++) {
+      if (columns[filter.keys[i]][row] !== filter.values[i]) return false;
+    }
+    return true;
+  }
+
+  /** Adds a candidate to the answer, if it passes. */
+  #take(row: number): void {
+    if ((this.#checkCount > 0 || this.#checkEither) && !this.#passes(row)) return;
+    this.rows[this.count] = row;
+    this.count += 1;
+  }
+
+  #passes(row: number): boolean {
+    const filter = this.#filter as Filter;
+    const { rows } = this.#table as IndexTable;
+    const words = rows.chunks[row >>> rows.rowShift];
+    const at = (row & rows.rowMask) * RECORD_WORDS;
+    for (let i = 0; i < this.#checkCount; i++) {
+      if (!passesCondition(filter, this.#checks[i], words, at)) return false;
+    }
+    if (!this.#checkEither) return true;
+    return (
+      sameWords(words, at + TransferWord.debitAccountId, filter.accountId, 4) ||
+      sameWords(words, at + TransferWord.creditAccountId, filter.accountId, 4)
+    );
+  }
+}
+
+/** Whether the row at words[at] fulfils one condition of the filter. */
+function passesCondition(
+  filter: Filter,
+  condition: number,
+  words: Uint32Array,
+  at: number,
+): boolean {
+  const value = filter.values[condition];
+  switch (filter.keys[condition]) {
+    case Key.userData128:
+      return sameWords(words, at + TransferWord.userData128, filter.userData128, 4);
+    case Key.userData64:
+      return sameWords(words, at + TransferWord.userData64, filter.userData64, 2);
+    case Key.userData32:
+      return words[at + TransferWord.userData32] === value;
+    case Key.ledger:
+      return words[at + TransferWord.ledger] === value;
+    case Key.code:
+      return (words[at + TransferWord.codeFlags] & 0xffff) === value;
+    case Key.debitAccount:
+      return sameWords(words, at + TransferWord.debitAccountId, filter.accountId, 4);
+    default:
+      assert(filter.keys[condition] === Key.creditAccount, 'passesCondition: unknown key');
+      return sameWords(words, at + TransferWord.creditAccountId, filter.accountId, 4);
+  }
+}
+
+function sameWords(words: Uint32Array, at: number, wanted: Uint32Array, count: number): boolean {
+  for (let i = 0; i < count; i++) if (words[at + i] !== wanted[i]) return false;
+  return true;
+}
+
+/** Place of the first of rows[low … high), ascending, that is not below `row`; else `high`. */
+function firstNotBelow(rows: Uint16Array, low: number, high: number, row: number): number {
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (rows[middle] < row) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
