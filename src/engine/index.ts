@@ -4,6 +4,7 @@
  * fulfils), `event` and `effect` (everything that can go in and out), `engine`, `limits`,
  * `sessions` (exactly-once for clients, replicated).
  */
+export { Digest } from './digest.ts';
 export type { Effect, HaltCode, TraceValue } from './effect.ts';
 export type { Engine } from './engine.ts';
 export type { ConnectionId, Event, Instant, StorageError, TimerName } from './event.ts';
@@ -17,3 +18,13 @@ export {
   type ReadRequest,
   type Validity,
 } from './machine.ts';
+export { COUNTER_ADD, COUNTER_READ, CounterMachine } from './machines/counter.ts';
+export {
+  KEY_VALUE_DELETE,
+  KEY_VALUE_GET,
+  KEY_VALUE_PUT,
+  KeyValueMachine,
+  KeyValueStatus,
+  keyValueBody,
+} from './machines/key-value.ts';
+export { type SessionChange, Sessions, type SessionVerdict } from './sessions.ts';

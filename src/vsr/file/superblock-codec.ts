@@ -1,0 +1,320 @@
+/**
+ * The superblock: one record that says what a data file is and where its newest checkpoint lies.
+ * It is written four times, one copy after another, so that a crash in the middle leaves either
+ * two copies of the old one or two of the new one; two equal copies are a quorum. All copies are
+ * the same bytes, so a copy that lands in the place of another does no harm.
+ *
+ * Everything here is pure: bytes to record, record to bytes, four copies to a verdict.
+ */
+import { BLOCK_SIZE_MAX } from '../../engine/index.ts';
+import {
+  assert,
+  bytesEqual,
+  readSafeU64,
+  readU32,
+  readU64,
+  type U64,
+  writeSafeU64,
+  writeU32,
+  writeU64,
+} from '../../stdx/index.ts';
+import type { Checksum } from '../../wire/index.ts';
+import {
+  type Geometry,
+  geometryProblem,
+  isCheckpoint,
+  SUPERBLOCK_COPIES,
+  SUPERBLOCK_COPY_SIZE,
+} from './geometry.ts';
+
+/** Version of the layout of data files; others are refused. */
+export const FORMAT_VERSION = 1;
+/** Equal copies that make a superblock. */
+export const SUPERBLOCK_QUORUM = 2;
+/** Pieces of a manifest that a superblock can name; each lists up to 8192 blocks. */
+export const MANIFEST_CHUNKS_MAX = 384;
+
+/** One piece of a checkpoint's manifest in the growing area. */
+export interface ChunkReference {
+  readonly offset: number;
+  readonly size: number;
+  /** 16 bytes. */
+  readonly checksum: Uint8Array;
+}
+
+/** The state at a checkpoint that is not in blocks, and where the blocks are listed. */
+export interface CheckpointReference {
+  readonly op: number;
+  /** Timestamp of operation `op`; the next one's is higher. */
+  readonly timestamp: U64;
+  /** Checksum of the prepare at `op`, the parent of the next one. 16 bytes, like those below. */
+  readonly prepareChecksum: Uint8Array;
+  readonly digest: Uint8Array;
+  /** The machine's root. */
+  readonly root: Uint8Array;
+  /** Names the whole logical state: machine, sessions and the fields above. */
+  readonly id: Uint8Array;
+  /** `id` of the checkpoint before this one. */
+  readonly idParent: Uint8Array;
+  readonly blockCount: number;
+  readonly manifest: readonly ChunkReference[];
+}
+
+export interface Superblock {
+  readonly release: number;
+  /** Grows with every update. */
+  readonly sequence: number;
+  /** Checksum of the superblock that this one replaced. */
+  readonly parent: Uint8Array;
+  /** Its own checksum. */
+  readonly checksum: Uint8Array;
+  /** 16 bytes, like `replicaId`: made at format, so that a re-formatted replica is noticed. */
+  readonly cluster: Uint8Array;
+  readonly replicaId: Uint8Array;
+  readonly replica: number;
+  readonly replicaCount: number;
+  readonly geometry: Geometry;
+  readonly view: number;
+  readonly logView: number;
+  readonly commitMax: number;
+  /** Bytes the file has at least; a shorter one has lost something. */
+  readonly fileSize: number;
+  readonly checkpoint: CheckpointReference;
+}
+
+export type SuperblockError =
+  | { readonly kind: 'not-a-data-file' }
+  | { readonly kind: 'format-version'; readonly found: number; readonly supported: number }
+  | { readonly kind: 'corrupt'; readonly reason: string };
+
+export type SuperblockRead =
+  | {
+      readonly ok: true;
+      readonly superblock: Superblock;
+      /** Highest sequence in any copy; the next update goes above it. */
+      readonly sequenceMax: number;
+      /** Copies that equal the one chosen, 2 … 4. */
+      readonly copies: number;
+    }
+  | { readonly ok: false; readonly error: SuperblockError };
+
+const MAGIC: Uint8Array = Uint8Array.from('roundelay vsr\n\x1a\0', (c) => c.charCodeAt(0));
+
+const At = {
+  checksum: 0,
+  magic: 16,
+  formatVersion: 32,
+  release: 36,
+  sequence: 40,
+  parent: 48,
+  cluster: 64,
+  replicaId: 80,
+  replica: 96,
+  replicaCount: 97,
+  slots: 100,
+  slotSize: 104,
+  requestSizeMax: 108,
+  extentSize: 112,
+  view: 120,
+  logView: 128,
+  commitMax: 136,
+  fileSize: 144,
+  checkpointOp: 152,
+  checkpointTimestamp: 160,
+  prepareChecksum: 168,
+  digest: 184,
+  root: 200,
+  id: 216,
+  idParent: 232,
+  blockCount: 248,
+  chunkCount: 252,
+  chunks: 512,
+} as const;
+const CHUNK_REFERENCE_SIZE = 32;
+/** From here on zero: room for the headers of a view change. */
+const CHUNKS_END: number = At.chunks + MANIFEST_CHUNKS_MAX * CHUNK_REFERENCE_SIZE;
+assert(CHUNKS_END <= 12_800, 'superblock: the manifest leaves no room for view headers');
+assert(MAGIC.length === 16, 'superblock: magic has 16 bytes');
+
+/** Writes one copy (16 KiB); returns its checksum, which `superblock.checksum` is not looked at. */
+export function encodeSuperblock(
+  superblock: Superblock,
+  target: Uint8Array,
+  checksum: Checksum,
+): Uint8Array {
+  const { geometry, checkpoint } = superblock;
+  assert(target.length === SUPERBLOCK_COPY_SIZE, 'encodeSuperblock: wrong size');
+  assert(problemOf(superblock) === null, 'encodeSuperblock: inconsistent');
+  target.fill(0);
+  target.set(MAGIC, At.magic);
+  writeU32(target, At.formatVersion, FORMAT_VERSION);
+  writeU32(target, At.release, superblock.release);
+  writeSafeU64(target, At.sequence, superblock.sequence);
+  put16(target, At.parent, superblock.parent);
+  put16(target, At.cluster, superblock.cluster);
+  put16(target, At.replicaId, superblock.replicaId);
+  target[At.replica] = superblock.replica;
+  target[At.replicaCount] = superblock.replicaCount;
+  writeU32(target, At.slots, geometry.slots);
+  writeU32(target, At.slotSize, geometry.slotSize);
+  writeU32(target, At.requestSizeMax, geometry.requestSizeMax);
+  writeU32(target, At.extentSize, BLOCK_SIZE_MAX);
+  writeSafeU64(target, At.view, superblock.view);
+  writeSafeU64(target, At.logView, superblock.logView);
+  writeSafeU64(target, At.commitMax, superblock.commitMax);
+  writeSafeU64(target, At.fileSize, superblock.fileSize);
+  writeSafeU64(target, At.checkpointOp, checkpoint.op);
+  writeU64(target, At.checkpointTimestamp, checkpoint.timestamp);
+  put16(target, At.prepareChecksum, checkpoint.prepareChecksum);
+  put16(target, At.digest, checkpoint.digest);
+  put16(target, At.root, checkpoint.root);
+  put16(target, At.id, checkpoint.id);
+  put16(target, At.idParent, checkpoint.idParent);
+  writeU32(target, At.blockCount, checkpoint.blockCount);
+  writeU32(target, At.chunkCount, checkpoint.manifest.length);
+  let offset: number = At.chunks;
+  for (const chunk of checkpoint.manifest) {
+    writeSafeU64(target, offset, chunk.offset);
+    writeU32(target, offset + 8, chunk.size);
+    put16(target, offset + 16, chunk.checksum);
+    offset += CHUNK_REFERENCE_SIZE;
+  }
+  checksum.digest(target, At.magic, SUPERBLOCK_COPY_SIZE - At.magic, target, At.checksum);
+  return target.slice(At.checksum, At.checksum + 16);
+}
+
+/**
+ * The verdict on the first 64 KiB of a file (fewer when it is shorter). Takes the newest record of
+ * which two copies agree. A single newer copy is an update that a crash cut short, provided that it
+ * continues the chosen one; otherwise newer data existed and is lost, and the file is refused.
+ */
+export function readSuperblock(bytes: Uint8Array, checksum: Checksum): SuperblockRead {
+  const versions: number[] = [];
+  const valid: Superblock[] = [];
+  for (let copy = 0; copy < SUPERBLOCK_COPIES; copy++) {
+    const start = copy * SUPERBLOCK_COPY_SIZE;
+    if (start + SUPERBLOCK_COPY_SIZE > bytes.length) break;
+    const view = bytes.subarray(start, start + SUPERBLOCK_COPY_SIZE);
+    if (!bytesEqual(view, At.magic, MAGIC, 0, MAGIC.length)) continue;
+    versions.push(readU32(view, At.formatVersion));
+    const superblock = decodeSuperblock(view, checksum);
+    if (superblock !== null) valid.push(superblock);
+  }
+  if (versions.length === 0) return failed({ kind: 'not-a-data-file' });
+  for (const found of versions) {
+    const agreeing = versions.filter((version) => version === found).length;
+    if (found !== FORMAT_VERSION && agreeing >= SUPERBLOCK_QUORUM) {
+      return failed({ kind: 'format-version', found, supported: FORMAT_VERSION });
+    }
+  }
+  return choose(valid);
+}
+
+function choose(valid: readonly Superblock[]): SuperblockRead {
+  const count = (a: Superblock): number => valid.filter((b) => sameBytes(a, b)).length;
+  const quorums = valid.filter((superblock) => count(superblock) >= SUPERBLOCK_QUORUM);
+  let chosen: Superblock | null = null;
+  for (const superblock of quorums) {
+    if (chosen === null || superblock.sequence > chosen.sequence) chosen = superblock;
+  }
+  if (chosen === null) return corrupt('no two equal superblock copies');
+  let sequenceMax = chosen.sequence;
+  for (const other of valid) {
+    if (sameBytes(other, chosen)) continue;
+    if (!bytesEqual(other.cluster, 0, chosen.cluster, 0, 16)) return corrupt('mixed clusters');
+    if (other.sequence < chosen.sequence) continue;
+    if (count(other) >= SUPERBLOCK_QUORUM) return corrupt('two superblocks of one sequence');
+    const continues = bytesEqual(other.parent, 0, chosen.checksum, 0, 16);
+    if (!continues) return corrupt('a newer superblock has lost its copies');
+    sequenceMax = Math.max(sequenceMax, other.sequence);
+  }
+  return { ok: true, superblock: chosen, sequenceMax, copies: count(chosen) };
+}
+
+/** One copy; `null` when its checksum or its contents are wrong. */
+function decodeSuperblock(view: Uint8Array, checksum: Checksum): Superblock | null {
+  const computed = new Uint8Array(16);
+  checksum.digest(view, At.magic, SUPERBLOCK_COPY_SIZE - At.magic, computed, 0);
+  if (!bytesEqual(computed, 0, view, At.checksum, 16)) return null;
+  if (readU32(view, At.formatVersion) !== FORMAT_VERSION) return null;
+  if (readU32(view, At.extentSize) !== BLOCK_SIZE_MAX) return null;
+  const chunkCount = readU32(view, At.chunkCount);
+  if (chunkCount > MANIFEST_CHUNKS_MAX) return null;
+  const manifest: ChunkReference[] = [];
+  for (let i = 0; i < chunkCount; i++) {
+    const offset = At.chunks + i * CHUNK_REFERENCE_SIZE;
+    const size = readU32(view, offset + 8);
+    manifest.push({ offset: number64(view, offset), size, checksum: get16(view, offset + 16) });
+  }
+  const superblock: Superblock = {
+    release: readU32(view, At.release),
+    sequence: number64(view, At.sequence),
+    parent: get16(view, At.parent),
+    checksum: computed,
+    cluster: get16(view, At.cluster),
+    replicaId: get16(view, At.replicaId),
+    replica: view[At.replica],
+    replicaCount: view[At.replicaCount],
+    geometry: {
+      slots: readU32(view, At.slots),
+      slotSize: readU32(view, At.slotSize),
+      requestSizeMax: readU32(view, At.requestSizeMax),
+    },
+    view: number64(view, At.view),
+    logView: number64(view, At.logView),
+    commitMax: number64(view, At.commitMax),
+    fileSize: number64(view, At.fileSize),
+    checkpoint: {
+      op: number64(view, At.checkpointOp),
+      timestamp: readU64(view, At.checkpointTimestamp),
+      prepareChecksum: get16(view, At.prepareChecksum),
+      digest: get16(view, At.digest),
+      root: get16(view, At.root),
+      id: get16(view, At.id),
+      idParent: get16(view, At.idParent),
+      blockCount: readU32(view, At.blockCount),
+      manifest,
+    },
+  };
+  return problemOf(superblock) === null ? superblock : null;
+}
+
+/** What a superblock must fulfil, asserted before writing and checked after reading. */
+function problemOf(superblock: Superblock): string | null {
+  const { checkpoint, geometry } = superblock;
+  if (geometryProblem(geometry) !== null) return 'geometry';
+  if (superblock.replicaCount < 1 || superblock.replicaCount > 6) return 'replica count';
+  if (superblock.replica >= superblock.replicaCount) return 'replica index';
+  if (superblock.sequence < 1 || superblock.logView < 0) return 'sequence';
+  if (superblock.view < superblock.logView) return 'view';
+  if (checkpoint.op < 0 || !isCheckpoint(geometry, checkpoint.op)) return 'checkpoint';
+  if (superblock.commitMax < checkpoint.op) return 'commit';
+  if (checkpoint.manifest.length > MANIFEST_CHUNKS_MAX) return 'manifest';
+  return null;
+}
+
+/** A 64-bit field; −1 when it cannot be ours, which {@link problemOf} then rejects. */
+function number64(view: Uint8Array, offset: number): number {
+  return readSafeU64(view, offset) ?? -1;
+}
+
+function get16(view: Uint8Array, offset: number): Uint8Array {
+  return view.slice(offset, offset + 16);
+}
+
+function put16(target: Uint8Array, offset: number, value: Uint8Array): void {
+  assert(value.length === 16, 'superblock: a checksum or id has 16 bytes');
+  target.set(value, offset);
+}
+
+function sameBytes(a: Superblock, b: Superblock): boolean {
+  return bytesEqual(a.checksum, 0, b.checksum, 0, 16);
+}
+
+function corrupt(reason: string): SuperblockRead {
+  return failed({ kind: 'corrupt', reason });
+}
+
+function failed(error: SuperblockError): SuperblockRead {
+  return { ok: false, error };
+}
