@@ -14,3 +14,6 @@ export * from './format/multi-batch.ts';
 export type * from './format/objects.ts';
 export * from './format/status.ts';
 export { eventsMax, type OperationShape, operationShape, validate } from './format/validate.ts';
+export { Ledger, type LedgerOptions } from './ledger.ts';
+export type { LedgerTables } from './tables.ts';
+export { PendingStatus } from './tables.ts';

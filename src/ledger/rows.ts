@@ -65,11 +65,12 @@ export class Rows {
     return Math.ceil(this.count / this.rowsPerLeaf);
   }
 
-  /** The bytes of one leaf: a view, valid until the table changes. */
-  leaf(index: number): Uint8Array {
+  /** The bytes of one leaf of the first `count` rows: a view of the table. */
+  leaf(index: number, count: number = this.count): Uint8Array {
     const row = index * this.rowsPerLeaf;
-    assert(row < this.count, 'Rows: leaf beyond the end');
-    const rows = Math.min(this.rowsPerLeaf, this.count - row);
+    assert(row < count, 'Rows: leaf beyond the end');
+    assert(count <= this.count, 'Rows: count beyond the end');
+    const rows = Math.min(this.rowsPerLeaf, count - row);
     const chunk = this.chunkOf(row);
     return new Uint8Array(chunk.buffer, this.baseOf(row) * 4, rows * this.recordWords * 4);
   }

@@ -1,0 +1,155 @@
+/**
+ * From a 128-bit id to a row number: a hash table over the rows of one table, linear probing.
+ *
+ * It is split into 256 small tables by the top byte of the hash, each of which doubles on its own
+ * and at a load of its own (50 to 75 %): one big table would double in one go and stop the ledger
+ * for hundreds of milliseconds at ten million rows. A slot is the hash and the row plus one (0 is
+ * empty), so most misses and all doublings never look at a row.
+ *
+ * Callers hash a whole batch first and touch the first slot of each id: the memory loads of that
+ * pass do not wait for each other, and the passes after it find the slots in the cache.
+ *
+ * The hash has no secret: machines are deterministic and have no source of chance. A client that
+ * searches for ids with equal hashes can slow down its own ledger.
+ */
+import { assert } from '../../stdx/index.ts';
+import type { Rows } from '../rows.ts';
+
+const TABLES = 256;
+const SLOTS_MIN = 64;
+
+/** Mixes all bits of an id into 32, as a signed integer. */
+export function hashId(words: Uint32Array, offset: number): number {
+  let hash = Math.imul(words[offset], 0x9e3779b1);
+  hash ^= Math.imul(words[offset + 1], 0x85ebca77);
+  hash ^= Math.imul(words[offset + 2], 0xc2b2ae3d);
+  hash ^= Math.imul(words[offset + 3], 0x27d4eb2f);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
+  return hash ^ (hash >>> 16);
+}
+
+export class IdIndex {
+  readonly #rows: Rows;
+  /** Pairs of words: hash, row + 1. */
+  readonly #tables: Uint32Array[] = [];
+  readonly #used: Int32Array = new Int32Array(TABLES);
+  readonly #limits: Int32Array = new Int32Array(TABLES);
+
+  /** `rows` are records that begin with their id. */
+  constructor(rows: Rows) {
+    assert(rows.recordWords >= 4, 'IdIndex: records without an id');
+    this.#rows = rows;
+    for (let table = 0; table < TABLES; table++) {
+      this.#tables.push(new Uint32Array(2 * SLOTS_MIN));
+      this.#limits[table] = limitOf(table, SLOTS_MIN);
+    }
+  }
+
+  /** Loads the first slot of a hash; add up the results so that the load is not optimised away. */
+  touch(hash: number): number {
+    const table = this.#tables[hash >>> 24];
+    return table[(hash << 1) & (table.length - 1)];
+  }
+
+  /** The row of the id at `words[offset]`, or −1. `hash` is its hash. */
+  find(hash: number, words: Uint32Array, offset: number): number {
+    const table = this.#tables[hash >>> 24];
+    const mask = table.length - 1;
+    let slot = (hash << 1) & mask;
+    for (;;) {
+      const row = table[slot + 1] - 1;
+      if (row < 0) return -1;
+      if ((table[slot] | 0) === hash && this.#isAt(row, words, offset)) return row;
+      slot = (slot + 2) & mask;
+    }
+  }
+
+  /** Adds a row whose id is not in the index. */
+  insert(hash: number, row: number): void {
+    const index = hash >>> 24;
+    if (this.#used[index] >= this.#limits[index]) this.#double(index);
+    place(this.#tables[index], hash, row + 1);
+    this.#used[index]++;
+  }
+
+  /** Takes out a row that is in the index: a rolled-back chain. */
+  remove(hash: number, row: number): void {
+    const table = this.#tables[hash >>> 24];
+    const mask = table.length - 1;
+    let hole = (hash << 1) & mask;
+    while (table[hole + 1] !== row + 1) {
+      assert(table[hole + 1] !== 0, 'IdIndex: row not found');
+      hole = (hole + 2) & mask;
+    }
+    // Entries behind the hole move up unless that would put them before their first slot.
+    let slot = hole;
+    for (;;) {
+      slot = (slot + 2) & mask;
+      if (table[slot + 1] === 0) break;
+      const home = (table[slot] << 1) & mask;
+      if (((slot - home) & mask) < ((slot - hole) & mask)) continue;
+      table[hole] = table[slot];
+      table[hole + 1] = table[slot + 1];
+      hole = slot;
+    }
+    table[hole + 1] = 0;
+    this.#used[hash >>> 24]--;
+  }
+
+  /** Fills an empty index with all rows of the table: after a restore. */
+  rebuild(): void {
+    const rows = this.#rows;
+    for (let table = 0; table < TABLES; table++) {
+      assert(this.#used[table] === 0, 'IdIndex: rebuild of an index in use');
+      // Room for an even spread and a bit more, so that hardly any table doubles on the way.
+      let slots = SLOTS_MIN;
+      while (limitOf(table, slots) < (rows.count / TABLES) * 1.1) slots *= 2;
+      this.#tables[table] = new Uint32Array(2 * slots);
+      this.#limits[table] = limitOf(table, slots);
+    }
+    const { recordWords } = rows;
+    for (let row = 0; row < rows.count; ) {
+      const chunk = rows.chunkOf(row);
+      const end = Math.min(rows.count, row + rows.rowMask + 1);
+      for (let base = 0; row < end; base += recordWords) this.insert(hashId(chunk, base), row++);
+    }
+  }
+
+  #isAt(row: number, words: Uint32Array, offset: number): boolean {
+    const rows = this.#rows;
+    const chunk = rows.chunks[row >>> rows.rowShift];
+    const base = (row & rows.rowMask) * rows.recordWords;
+    return (
+      chunk[base] === words[offset] &&
+      chunk[base + 1] === words[offset + 1] &&
+      chunk[base + 2] === words[offset + 2] &&
+      chunk[base + 3] === words[offset + 3]
+    );
+  }
+
+  #double(index: number): void {
+    const old = this.#tables[index];
+    const table = new Uint32Array(2 * old.length);
+    for (let slot = 0; slot < old.length; slot += 2) {
+      if (old[slot + 1] !== 0) place(table, old[slot] | 0, old[slot + 1]);
+    }
+    this.#tables[index] = table;
+    this.#limits[index] = limitOf(index, table.length / 2);
+    assert(this.#used[index] < this.#limits[index], 'IdIndex: still full');
+  }
+}
+
+/** Puts an entry into the first free slot. */
+function place(table: Uint32Array, hash: number, value: number): void {
+  const mask = table.length - 1;
+  let slot = (hash << 1) & mask;
+  while (table[slot + 1] !== 0) slot = (slot + 2) & mask;
+  table[slot] = hash;
+  table[slot + 1] = value;
+}
+
+/** Entries of table `index` at which it doubles: 50 to 75 % of its slots, later ones later. */
+function limitOf(index: number, slots: number): number {
+  return Math.floor((slots * (2 * TABLES + index)) / (4 * TABLES));
+}
