@@ -148,7 +148,7 @@ export class LedgerClient {
     return this.#call(Operation.getChangeEvents, [filter], codec, changeEventCodec);
   }
 
-  /** Most events that one call may carry: 8189, or fewer when the cluster's request limit is low. */
+  /** Most events that one call may carry: 8189, fewer when the cluster's request limit is low. */
   eventsMax(operation: Operation): number {
     const shape = operationShape(operation);
     assert(shape !== undefined, 'eventsMax: unknown operation');

@@ -1,6 +1,6 @@
 /**
  * Why a client could not connect, in one sentence: nobody listens, the cluster id is wrong, or
- * something is there but does not answer. Three cases that look alike to a program which only waits.
+ * something is there but does not answer. A program that only waits cannot tell these apart.
  */
 import { type Address, addressText } from '../io/index.ts';
 import { assert } from '../stdx/index.ts';
