@@ -4,8 +4,11 @@
  * it.
  */
 import { assert, bytesEqual, fromHex } from '../stdx/index.ts';
+import { LAYOUT_PAGES } from './aegis-layout.ts';
 import { digestTypescript } from './aegis-typescript.ts';
-import type { WasmMemory } from './webassembly.ts';
+import { WasmChecksum } from './aegis-wasm.ts';
+import { AEGIS_RATE } from './aes-field.ts';
+import { WASM_PAGE_SIZE, type WasmMemory } from './webassembly.ts';
 
 /** Bytes of a checksum. */
 export const CHECKSUM_SIZE = 16;
@@ -36,20 +39,28 @@ export interface ChecksumOptions {
 }
 
 /** Bytes at the front of a memory that tables and scratch occupy. */
-export const CHECKSUM_MEMORY_SIZE = 131_072;
+export const CHECKSUM_MEMORY_SIZE: number = LAYOUT_PAGES * WASM_PAGE_SIZE;
+
+/** Bytes after the input that may be read (and ignored); where there are fewer, it is copied. */
+export const CHECKSUM_OVERREAD: number = AEGIS_RATE;
 
 /** MAC of no bytes at all: `checksum_body` of every message without a body. */
 export const CHECKSUM_EMPTY: Uint8Array = fromHex('83cc600dc4e3e7e62d4055826174f149');
 
 /** The best implementation that works here, or the one asked for. */
 export function createChecksum(options: ChecksumOptions = {}): Checksum {
-  assert(
-    options.kind === undefined || options.kind === 'typescript',
-    'createChecksum: no such kind',
-  );
-  const checksum: Checksum = { kind: 'typescript', digest: digestTypescript };
-  assert(matchesVectors(checksum), 'createChecksum: the reference fails its vectors');
-  return checksum;
+  const kinds: readonly ChecksumKind[] =
+    options.kind === undefined ? ['simd', 'scalar', 'typescript'] : [options.kind];
+  for (const kind of kinds) {
+    const checksum = createKind(kind, options.memory ?? null);
+    if (checksum !== null && matchesVectors(checksum)) return checksum;
+  }
+  assert(false, 'createChecksum: no implementation passes its vectors');
+}
+
+function createKind(kind: ChecksumKind, memory: WasmMemory | null): Checksum | null {
+  if (kind !== 'typescript') return WasmChecksum.create(kind, memory);
+  return { kind, digest: digestTypescript };
 }
 
 /** Two vectors that go through every path: no input; full blocks, padding, no alignment. */

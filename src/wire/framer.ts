@@ -7,7 +7,7 @@
  * Bytes are copied once, from the chunk into the pool's slot. A request above the request limit is
  * drained, header kept, so that its client can be told; a full pool stops the reading.
  */
-import { assert, bytesEqual } from '../stdx/index.ts';
+import { assert, bytesEqual, readU32 } from '../stdx/index.ts';
 import {
   bodyValid,
   Command,
@@ -17,7 +17,6 @@ import {
   MESSAGE_SIZE_MAX,
   Offset,
   readCommand,
-  readSize,
 } from './header.ts';
 import type { Message, SlotClass } from './message.ts';
 import { type MessagePool, SMALL_SLOT_SIZE } from './pool.ts';
@@ -156,9 +155,8 @@ export class Framer {
       this.#error = { kind: 'header-checksum' };
       return false;
     }
-    const header = bytes.subarray(offset, offset + HEADER_SIZE);
-    const command = readCommand(header);
-    const size = readSize(header);
+    const command = bytes[offset + Offset.command];
+    const size = readU32(bytes, offset + Offset.size);
     if (!isKnownCommand(command)) {
       this.#error = { kind: 'unknown-command', command };
       return false;

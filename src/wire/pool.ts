@@ -8,7 +8,12 @@
  * is taken again.
  */
 import { assert } from '../stdx/index.ts';
-import { CHECKSUM_MEMORY_SIZE, type Checksum, createChecksum } from './checksum.ts';
+import {
+  CHECKSUM_MEMORY_SIZE,
+  CHECKSUM_OVERREAD,
+  type Checksum,
+  createChecksum,
+} from './checksum.ts';
 import { MESSAGE_SIZE_MAX } from './header.ts';
 import type { Message, SlotClass } from './message.ts';
 import { createMemory, type WasmMemory } from './webassembly.ts';
@@ -78,14 +83,21 @@ export class MessagePool {
     this.#capacity = { request: requestSlots, reply: replySlots, small: smallSlots };
     this.requestSlotSize = requestSlotSize;
     this.#poison = options.poison ?? false;
-    const size = requestSlots * requestSlotSize + replySlots * REPLY_SLOT_SIZE;
-    this.memory = createMemory(CHECKSUM_MEMORY_SIZE + size + smallSlots * SMALL_SLOT_SIZE);
+    for (const count of Object.values(this.#capacity)) {
+      assert(Number.isSafeInteger(count) && count >= 0, 'MessagePool: bad number of slots');
+    }
+    const smallSize = smallSlots * SMALL_SLOT_SIZE;
+    const requestSize = requestSlots * requestSlotSize;
+    const replySize = replySlots * REPLY_SLOT_SIZE;
+    this.memory = createMemory(
+      CHECKSUM_MEMORY_SIZE + smallSize + requestSize + replySize + CHECKSUM_OVERREAD,
+    );
     this.checksum = createChecksum({
       memory: this.memory,
       ...(options.checksumKind === undefined ? {} : { kind: options.checksumKind }),
     });
-    const requestStart = CHECKSUM_MEMORY_SIZE + smallSlots * SMALL_SLOT_SIZE;
-    const replyStart = requestStart + requestSlots * requestSlotSize;
+    const requestStart = CHECKSUM_MEMORY_SIZE + smallSize;
+    const replyStart = requestStart + requestSize;
     this.#free = {
       small: makeSlots(this.memory, CHECKSUM_MEMORY_SIZE, SMALL_SLOT_SIZE, smallSlots),
       request: makeSlots(this.memory, requestStart, requestSlotSize, requestSlots),
@@ -151,7 +163,6 @@ export class MessagePool {
 }
 
 function makeSlots(memory: WasmMemory, start: number, size: number, count: number): Slot[] {
-  assert(Number.isSafeInteger(count) && count >= 0, 'MessagePool: bad number of slots');
   assert(start % SLOT_ALIGNMENT === 0, 'MessagePool: slots are not aligned');
   const slots: Slot[] = [];
   // Downwards, so that the first slot is on top of the stack: memory is touched from the front.
