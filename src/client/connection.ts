@@ -50,6 +50,8 @@ export interface Batch {
 export interface Reply {
   /** A copy; the caller's. */
   readonly body: Uint8Array;
+  /** Position in the log. */
+  readonly op: number;
   /** Nanoseconds, when the cluster committed the request. */
   readonly timestamp: bigint;
 }
@@ -218,7 +220,7 @@ export class LedgerConnection {
           this.#opened = null;
           break;
         case 'reply':
-          this.#onReply(effect.body, effect.timestamp);
+          this.#onReply(effect.body, effect.op, effect.timestamp);
           break;
         case 'evicted':
           this.#shut(evictionError(effect.reason, effect.release));
@@ -228,13 +230,13 @@ export class LedgerConnection {
     this.#pump();
   }
 
-  #onReply(body: Uint8Array, timestamp: bigint): void {
+  #onReply(body: Uint8Array, op: number, timestamp: bigint): void {
     const call = this.#current;
     assert(call !== null, 'LedgerConnection: reply without a call');
     this.#transport.dropUnwritten();
     this.#current = null;
     this.#currentDeadlineMs = Number.POSITIVE_INFINITY;
-    call.resolve({ body: body.slice(), timestamp });
+    call.resolve({ body: body.slice(), op, timestamp });
   }
 
   #onTick(): void {

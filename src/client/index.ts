@@ -24,3 +24,4 @@ export {
   type TransferInput,
 } from './ledger-client.ts';
 export { LedgerSession, type SessionEffect, type SessionOptions } from './session.ts';
+export { type ReplicaReport, requestStatus, type StatusOptions } from './status.ts';

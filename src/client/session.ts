@@ -46,7 +46,12 @@ export type SessionEffect =
   /** The session exists; requests may be submitted. */
   | { readonly type: 'registered'; readonly batchSizeLimit: number }
   /** The request in flight is answered; `body` is valid during this call only. */
-  | { readonly type: 'reply'; readonly body: Uint8Array; readonly timestamp: bigint }
+  | {
+      readonly type: 'reply';
+      readonly body: Uint8Array;
+      readonly op: number;
+      readonly timestamp: bigint;
+    }
   /** The cluster has ended this session; `reason` is an eviction reason of the wire. */
   | { readonly type: 'evicted'; readonly reason: number; readonly release: number };
 
@@ -204,7 +209,8 @@ export class LedgerSession {
     if (this.#state === 'registering') this.#onRegistered(bytes, body);
     else {
       assert(this.#state === 'waiting', 'LedgerSession: reply without request');
-      this.#effects.push({ type: 'reply', body, timestamp: readTimestamp(bytes) });
+      const op = readSafeU64(bytes, ReplyOffset.op) ?? 0;
+      this.#effects.push({ type: 'reply', body, op, timestamp: readTimestamp(bytes) });
       this.#state = 'idle';
     }
   }

@@ -6,7 +6,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Address } from '../io/index.ts';
 import { assert } from '../stdx/index.ts';
-import { Framer, type FramerError, MESSAGE_SIZE_MAX, type MessagePool } from '../wire/index.ts';
+import { Framer, type FramerError, type MessagePool } from '../wire/index.ts';
 
 /** First wait before dialling again, milliseconds; doubles up to the maximum. */
 const REDIAL_MS_MIN = 10;
@@ -65,7 +65,7 @@ export class Transport {
     this.#links = options.addresses.map((address, replica) => ({
       replica,
       address,
-      framer: new Framer({ pool, cluster, requestSizeMax: MESSAGE_SIZE_MAX }),
+      framer: new Framer({ pool, cluster, requestSizeMax: pool.requestSlotSize }),
       socket: null,
       connected: false,
       heard: false,
