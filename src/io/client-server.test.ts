@@ -1,0 +1,405 @@
+/** Real sockets against a handler that answers by sending the message back. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
+import { test } from 'node:test';
+import { Prng, readU32, writeU32 } from '../stdx/index.ts';
+import {
+  Command,
+  createChecksum,
+  HEADER_SIZE,
+  initHeader,
+  type Message,
+  MessagePool,
+  Offset,
+  sealBody,
+} from '../wire/index.ts';
+import { type ClientHandler, ClientServer, type ClientServerLimits } from './client-server.ts';
+import type { LogRecord } from './log.ts';
+
+const checksum = createChecksum();
+const cluster = new Uint8Array(16);
+const REQUEST_SIZE_MAX = 65_536;
+
+function request(
+  bodySize: number,
+  seed: number = 1,
+  command: number = Command.request,
+): Uint8Array {
+  const bytes = new Uint8Array(HEADER_SIZE + bodySize);
+  const size = bytes.length;
+  initHeader(bytes, { command: Command.request, size, cluster, view: 0, release: 1, replica: 0 });
+  writeU32(bytes, Offset.fields, seed);
+  for (let i = HEADER_SIZE; i < bytes.length; i++) bytes[i] = i * seed;
+  bytes[Offset.command] = command;
+  if (size <= 1_048_576) sealBody(bytes, checksum);
+  checksum.digest(bytes, 16, HEADER_SIZE - 16, bytes, 0);
+  return bytes;
+}
+
+class Echo implements ClientHandler {
+  server: ClientServer | null = null;
+  readonly held: { connection: number; message: Message }[] = [];
+  readonly disconnected: number[] = [];
+  oversize = 0;
+  hold: boolean = false;
+
+  onMessage(connection: number, message: Message): void {
+    if (this.hold) this.held.push({ connection, message });
+    else this.server?.send(connection, message);
+  }
+
+  onOversize(connection: number, message: Message): void {
+    this.oversize += 1;
+    this.server?.send(connection, message);
+  }
+
+  onDisconnected(connection: number): void {
+    this.disconnected.push(connection);
+  }
+
+  answerAll(): void {
+    for (const { connection, message } of this.held.splice(0))
+      this.server?.send(connection, message);
+    this.server?.resume();
+  }
+}
+
+interface World {
+  readonly echo: Echo;
+  readonly pool: MessagePool;
+  readonly server: ClientServer;
+  readonly port: number;
+  readonly logs: LogRecord[];
+  close(): Promise<void>;
+}
+
+async function start(
+  options: { onread?: boolean; requestSlots?: number; limits?: Partial<ClientServerLimits> } = {},
+): Promise<World> {
+  const pool = new MessagePool({
+    requestSlotSize: 65_536,
+    requestSlots: options.requestSlots ?? 8,
+    replySlots: 1,
+    smallSlots: 8,
+    poison: true,
+  });
+  const echo = new Echo();
+  const logs: LogRecord[] = [];
+  const server = new ClientServer({
+    pool,
+    cluster,
+    requestSizeMax: REQUEST_SIZE_MAX,
+    handler: echo,
+    log: (record) => logs.push(record),
+    onread: options.onread ?? true,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  });
+  echo.server = server;
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const close = async (): Promise<void> => {
+    echo.answerAll();
+    await server.shutdown();
+    await until(() => pool.leaked() === 0, 'all messages are back in the pool');
+  };
+  return { echo, pool, server, port, logs, close };
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const startMs = performance.now();
+  while (!condition()) {
+    assert.ok(performance.now() - startMs < 5_000, `waited for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** A client with raw bytes in and out. */
+class Raw {
+  readonly socket: net.Socket;
+  received: Buffer = Buffer.alloc(0);
+  closed = false;
+
+  constructor(port: number) {
+    this.socket = net.connect({ host: '127.0.0.1', port, noDelay: true });
+    this.socket.on('data', (chunk) => {
+      this.received = Buffer.concat([this.received, chunk]);
+    });
+    this.socket.on('error', () => {});
+    this.socket.on('close', () => {
+      this.closed = true;
+    });
+  }
+
+  static async open(port: number): Promise<Raw> {
+    const raw = new Raw(port);
+    await once(raw.socket, 'connect');
+    return raw;
+  }
+
+  write(bytes: Uint8Array): void {
+    this.socket.write(bytes);
+  }
+
+  async read(length: number): Promise<Uint8Array> {
+    await until(() => this.received.length >= length, `${length} bytes`);
+    const bytes = new Uint8Array(this.received.subarray(0, length));
+    this.received = this.received.subarray(length);
+    return bytes;
+  }
+
+  async echoes(bytes: Uint8Array): Promise<void> {
+    this.write(bytes);
+    assert.deepEqual(await this.read(bytes.length), bytes);
+  }
+
+  async isClosed(): Promise<void> {
+    await until(() => this.closed, 'the connection to be closed');
+  }
+}
+
+for (const onread of [true, false]) {
+  const way = onread ? 'onread' : 'data';
+
+  test(`${way}: messages of all sizes come back, cut anywhere`, async () => {
+    const world = await start({ onread, limits: { sendQueueMax: 1_000 } });
+    const raw = await Raw.open(world.port);
+    const prng = new Prng(7);
+    const all: Uint8Array[] = [];
+    for (let i = 0; i < 100; i++) {
+      all.push(request(prng.below(4) === 0 ? 0 : prng.below(60_000), i));
+    }
+    const stream = Buffer.concat(all);
+    for (let position = 0; position < stream.length; ) {
+      const length = prng.chance(1, 4) ? prng.between(1, 300) : 90_000;
+      raw.write(stream.subarray(position, position + length));
+      position += length;
+      if (prng.chance(1, 2)) await new Promise((resolve) => setImmediate(resolve));
+    }
+    for (const bytes of all) assert.deepEqual(await raw.read(bytes.length), bytes);
+    assert.equal(world.server.counters().received['request'], 100);
+    assert.deepEqual(world.server.counters().dropped, {});
+    await world.close();
+  });
+
+  test(`${way}: a full pool stops the reading, freed slots let it go on`, async () => {
+    const world = await start({ onread, requestSlots: 2 });
+    world.echo.hold = true;
+    const clients = await Promise.all([1, 2, 3, 4].map(() => Raw.open(world.port)));
+    const sent = clients.map((_, i) => request(50_000, i + 1));
+    for (const [i, client] of clients.entries()) client.write(sent[i]);
+    await until(() => world.server.counters().blockedNow === 2, 'two blocked connections');
+    assert.equal(world.echo.held.length, 2);
+    assert.equal(world.pool.available('request'), 0);
+    // Small messages do not wait for large ones.
+    const other = await Raw.open(world.port);
+    const ping = request(0, 1, Command.pingClient);
+    other.write(ping);
+    await until(() => world.echo.held.length === 3, 'the ping');
+    world.echo.hold = false;
+    world.echo.answerAll();
+    for (const [i, client] of clients.entries()) {
+      assert.deepEqual(await client.read(sent[i].length), sent[i]);
+    }
+    assert.deepEqual(await other.read(ping.length), ping);
+    assert.equal(world.server.counters().blockedNow, 0);
+    assert.equal(world.server.counters().blocked, 2);
+    await world.close();
+  });
+
+  test(`${way}: one client with many requests shares two slots with itself`, async () => {
+    const world = await start({ onread, requestSlots: 2, limits: { sendQueueMax: 1_000 } });
+    const raw = await Raw.open(world.port);
+    const all = Array.from({ length: 60 }, (_, i) => request(40_000 + i, i));
+    raw.write(Buffer.concat(all));
+    for (const bytes of all) assert.deepEqual(await raw.read(bytes.length), bytes);
+    assert.equal(world.server.counters().received['request'], 60);
+    await world.close();
+  });
+
+  test(`${way}: a blocked connection that goes away leaves nothing behind`, async () => {
+    const world = await start({ onread, requestSlots: 1 });
+    world.echo.hold = true;
+    const first = await Raw.open(world.port);
+    first.write(request(100));
+    await until(() => world.echo.held.length === 1, 'the first request');
+    const second = await Raw.open(world.port);
+    second.write(request(100));
+    await until(() => world.server.counters().blockedNow === 1, 'a blocked connection');
+    second.socket.resetAndDestroy();
+    first.socket.resetAndDestroy();
+    await until(() => world.echo.disconnected.includes(1), 'the first disconnect');
+    // A paused socket does not see the reset before it reads on.
+    world.echo.answerAll();
+    await until(() => world.server.counters().connections === 0, 'no connections');
+    assert.equal(world.server.counters().blockedNow, 0);
+    assert.equal(world.server.counters().dropped['disconnected'], 1);
+    await world.close();
+  });
+
+  test(`${way}: the end of the peer's stream ends the connection`, async () => {
+    const world = await start({ onread });
+    const raw = await Raw.open(world.port);
+    await raw.echoes(request(10));
+    raw.socket.end();
+    await raw.isClosed();
+    await until(() => world.echo.disconnected.length === 1, 'the disconnect');
+    assert.equal(world.server.counters().closed['peer'], 1);
+    await world.close();
+  });
+}
+
+function resealed(change: (bytes: Uint8Array) => void, bodySize: number = 300): Uint8Array {
+  const bytes = request(bodySize);
+  change(bytes);
+  checksum.digest(bytes, 16, HEADER_SIZE - 16, bytes, 0);
+  return bytes;
+}
+
+const hostile: readonly (readonly [string, string, RegExp, Uint8Array])[] = [
+  [
+    'a wrong header checksum',
+    'header-checksum',
+    /closed: the header checksum is wrong$/,
+    new Uint8Array(256),
+  ],
+  [
+    'a wrong body',
+    'body-checksum',
+    /the body checksum is wrong \(request\)$/,
+    (() => {
+      const bytes = request(300);
+      bytes[300] ^= 1;
+      return bytes;
+    })(),
+  ],
+  ['command 255', 'unknown-command', /unknown command \(255\)$/, resealed((b) => (b[114] = 255))],
+  ['the reserved command', 'unknown-command', /\(0\)$/, resealed((b) => (b[114] = 0))],
+  ['a retired command', 'unknown-command', /\(12\)$/, resealed((b) => (b[114] = 12))],
+  [
+    'a prepare',
+    'unexpected-command',
+    /clients do not send this command \(prepare\)$/,
+    resealed((b) => (b[114] = 6)),
+  ],
+  ['a reply', 'unexpected-command', /\(reply\)$/, resealed((b) => (b[114] = 8))],
+  [
+    'a size below a header',
+    'size',
+    /the message size is out of range \(request\)$/,
+    resealed((b) => writeU32(b, 96, 255)),
+  ],
+  ['a size of zero', 'size', /out of range/, resealed((b) => writeU32(b, 96, 0))],
+  [
+    'a size above the largest message',
+    'size',
+    /out of range/,
+    resealed((b) => writeU32(b, 96, 1_048_577)),
+  ],
+  [
+    'another cluster',
+    'cluster',
+    /^client of cluster 340282366920938463463374607431768211201 refused, this is cluster 0$/,
+    resealed((b) => {
+      b.fill(255, 80, 96);
+      b[80] = 1;
+      b[81] = 255;
+      writeU32(b, 80, readU32(b, 80));
+    }),
+  ],
+];
+
+for (const [name, reason, message, bytes] of hostile) {
+  test(`${name} closes that connection, is counted and logged once`, async () => {
+    const world = await start();
+    const bystander = await Raw.open(world.port);
+    await bystander.echoes(request(20));
+    for (let i = 0; i < 3; i++) {
+      const raw = await Raw.open(world.port);
+      raw.write(bytes);
+      await raw.isClosed();
+    }
+    await bystander.echoes(request(20));
+    assert.equal(world.server.counters().closed[reason], 3);
+    const lines = world.logs.filter((record) => record.event === `client-${reason}`);
+    assert.equal(lines.length, 1, 'rate limited');
+    assert.match(lines[0].message, message);
+    await world.close();
+  });
+}
+
+test('a request above the limit is drained and reported, and the stream goes on', async () => {
+  const world = await start();
+  const raw = await Raw.open(world.port);
+  raw.write(request(REQUEST_SIZE_MAX));
+  await until(() => world.echo.oversize === 1, 'the oversize request');
+  assert.equal(world.pool.available('request'), 8);
+  await world.close();
+});
+
+test('a client that takes no replies loses some, then its connection', async () => {
+  const world = await start({ limits: { drainTimeoutMs: 300 } });
+  const raw = await Raw.open(world.port);
+  const bystander = await Raw.open(world.port);
+  raw.socket.pause();
+  const bytes = request(60_000);
+  for (let i = 0; i < 400; i++) raw.write(bytes);
+  await until(() => world.server.counters().closed['send-stalled'] === 1, 'the cut');
+  assert.ok(world.server.counters().dropped['send-queue-full'] > 0);
+  await bystander.echoes(request(20));
+  raw.socket.destroy();
+  await world.close();
+});
+
+test('a half-sent message may keep its slot only while nobody else wants it', async () => {
+  const world = await start({ requestSlots: 1, limits: { receiveTimeoutMs: 200 } });
+  const slow = await Raw.open(world.port);
+  slow.write(request(50_000).subarray(0, 1_000));
+  await until(() => world.pool.available('request') === 0, 'the slot to be taken');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.equal(slow.closed, false);
+  const other = await Raw.open(world.port);
+  await other.echoes(request(50_000));
+  await slow.isClosed();
+  assert.equal(world.server.counters().closed['receive-stalled'], 1);
+  await world.close();
+});
+
+test('connections above the limit are refused', async () => {
+  const world = await start({ limits: { connectionsMax: 2 } });
+  const clients = [await Raw.open(world.port), await Raw.open(world.port)];
+  await clients[1].echoes(request(0));
+  const third = await Raw.open(world.port);
+  await third.isClosed();
+  assert.equal(world.server.counters().closed['connections-max'], 1);
+  await clients[0].echoes(request(0));
+  await world.close();
+});
+
+test('a port in use and an address of another machine are errors of listen', async () => {
+  const world = await start();
+  const { pool, echo: handler } = world;
+  const options = { pool, cluster, requestSizeMax: REQUEST_SIZE_MAX, handler, log: () => {} };
+  const address = { host: '127.0.0.1', port: world.port };
+  await assert.rejects(new ClientServer(options).listen(address), {
+    code: 'ERR_ADDRESS_IN_USE',
+    message: `cannot listen on 127.0.0.1:${world.port}: the address is in use`,
+  });
+  await assert.rejects(new ClientServer(options).listen({ host: '192.0.2.1', port: 0 }), {
+    code: 'ERR_ADDRESS_UNAVAILABLE',
+  });
+  await world.close();
+});
+
+test('shutdown cuts everything at once, whatever is in flight', async () => {
+  const world = await start();
+  world.echo.hold = true;
+  const clients = await Promise.all([1, 2, 3].map(() => Raw.open(world.port)));
+  clients[0].write(request(50_000).subarray(0, 30_000));
+  clients[1].write(request(50_000));
+  await until(() => world.echo.held.length === 1, 'a request');
+  const startMs = performance.now();
+  await world.close();
+  assert.ok(performance.now() - startMs < 1_000);
+  for (const client of clients) await client.isClosed();
+  assert.deepEqual(world.echo.disconnected, [], 'nobody is told after a shutdown');
+});
