@@ -28,3 +28,4 @@ export {
   keyValueBody,
 } from './machines/key-value.ts';
 export { type SessionChange, Sessions, type SessionVerdict } from './sessions.ts';
+export { BLOCK_KIND_ENGINE_MIN, SessionBlocks } from './sessions-blocks.ts';

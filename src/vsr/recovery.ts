@@ -1,32 +1,66 @@
 /**
- * Recovery: from a data file to a replica that serves. (First stub: a fresh file only.)
+ * Recovery: from a data file to a replica that serves. In order: make durable whatever a dead
+ * process left in caches; read the log and judge it; restore the checkpoint; replay the log behind
+ * it; write what has to be repaired; make the next view durable. Only then is anybody answered, so
+ * no two lives of a replica ever speak in the same view.
+ *
+ * Whatever cannot be explained by a crash is damage. A single replica has nobody to ask, so it
+ * refuses to start, and names the place, rather than start with fewer operations than it
+ * acknowledged.
  */
 import { assert } from '../stdx/index.ts';
+import { HEADER_SIZE, type MessagePool } from '../wire/index.ts';
+import type { Checkpoints } from './checkpoint.ts';
+import { headerOffset, prepareOffset } from './file/geometry.ts';
+import type { LogResolution } from './file/log-resolution.ts';
 import type { Journal } from './journal.ts';
+import { LogScan } from './log-scan.ts';
+import { buildReserved } from './message.ts';
 import { type Outbox, Part } from './outbox.ts';
+import { Replay } from './replay.ts';
+import { Restore } from './restore.ts';
 import type { ReplicatedState } from './state.ts';
 import type { SuperblockStore } from './superblock.ts';
 
+/** For tests that replay recorded bytes on a fresh file; never restarted. */
 export interface Harness {
+  /** Serve in the view of the superblock instead of the next one. */
   readonly keepView: boolean;
+  /** Op of the first operation. */
   readonly nextOp: number;
+  /** Whether the replica proposes pulses. */
   readonly hasPulses: boolean;
 }
 
 export interface RecoveryOptions {
+  readonly pool: MessagePool;
   readonly outbox: Outbox;
   readonly superblock: SuperblockStore;
   readonly state: ReplicatedState;
   readonly journal: Journal;
+  readonly checkpoints: Checkpoints;
   readonly harness: Harness | null;
 }
 
+type Phase = 'closed' | 'flush' | 'scan' | 'restore' | 'replay' | 'repair' | 'view' | 'done';
+type Resolved = LogResolution & { readonly ok: true };
+
 export class Recovery {
   readonly #options: RecoveryOptions;
-  #phase: 'closed' | 'flushing' | 'view' | 'done' = 'closed';
+  readonly #scan: LogScan;
+  readonly #restore: Restore;
+  #phase: Phase = 'closed';
+  #replay: Replay | null = null;
+  #resolution: Resolved | null = null;
+  /** Repairs under way: token → slot whose header comes after its prepare, or −1. */
+  readonly #repairs: Map<number, number> = new Map();
 
   constructor(options: RecoveryOptions) {
+    const { superblock, outbox, journal, checkpoints, state, pool } = options;
+    const { current } = superblock;
     this.#options = options;
+    this.#scan = new LogScan(current, outbox, journal, pool.checksum);
+    this.#restore = new Restore(current.checkpoint, outbox, checkpoints, state, pool.checksum);
   }
 
   get isDone(): boolean {
@@ -35,26 +69,156 @@ export class Recovery {
 
   onOpen(): void {
     assert(this.#phase === 'closed', 'Recovery: opened twice');
-    this.#phase = 'flushing';
+    this.#phase = 'flush';
     this.#options.outbox.flush(Part.recovery);
   }
 
   onFlushed(): void {
+    assert(this.#phase === 'flush', 'Recovery: nobody waits for a flush');
+    this.#phase = 'scan';
+    this.#scan.start();
+  }
+
+  onRead(token: number, bytes: Uint8Array): void {
+    switch (this.#phase) {
+      case 'scan':
+        this.#scan.onRead(token, bytes);
+        break;
+      case 'restore':
+        this.#restore.onRead(token, bytes);
+        break;
+      case 'replay':
+        assert(this.#replay !== null, 'Recovery: no replay');
+        this.#replay.onRead(token, bytes);
+        break;
+      default:
+        assert(false, 'Recovery: nobody waits for a read');
+    }
+  }
+
+  onWritten(token: number): void {
+    assert(this.#phase === 'repair', 'Recovery: nobody waits for a write');
+    const slot = this.#repairs.get(token);
+    assert(slot !== undefined, 'Recovery: nobody waits for this write');
+    this.#repairs.delete(token);
+    if (slot >= 0) this.#writeHeader(slot);
+  }
+
+  onSuperblock(): void {
+    assert(this.#phase === 'view', 'Recovery: nobody waits for the superblock');
+    this.#phase = 'done';
+  }
+
+  /** Goes on as far as it can; called at the end of every step until it is done. */
+  advance(): void {
+    const problem = this.#scan.problem ?? this.#restore.problem ?? this.#replay?.problem ?? null;
+    if (problem !== null) {
+      this.#refuse(problem);
+      return;
+    }
+    if (this.#phase === 'scan' && this.#scan.isDone) this.#onScanned();
+    if (this.#phase === 'restore' && this.#restore.isDone) this.#onRestored();
+    if (this.#phase === 'replay') this.#advanceReplay();
+    if (this.#phase === 'repair' && this.#repairs.size === 0) this.#onRepaired();
+  }
+
+  /** Gives back every message it holds. */
+  releaseMessages(): void {
+    this.#replay?.releaseMessages();
+  }
+
+  #onScanned(): void {
+    const { geometry } = this.#options.superblock.current;
+    const resolution = this.#scan.resolve();
+    if (!resolution.ok) {
+      const { slot, op, row } = resolution;
+      const at = `offset ${prepareOffset(geometry, slot)} or ${headerOffset(geometry, slot)}`;
+      this.#refuse(`operation ${op} is lost: the log is damaged at ${at} (case ${row})`);
+      return;
+    }
+    this.#resolution = resolution;
+    this.#phase = 'restore';
+    this.#restore.start();
+  }
+
+  #onRestored(): void {
     const { superblock, state, journal, harness } = this.#options;
-    state.restore(superblock.current.checkpoint);
-    if (harness !== null) state.skipTo(harness.nextOp - 1);
-    journal.open(state.commitMin);
+    const { current } = superblock;
+    assert(this.#resolution !== null, 'Recovery: the log is not resolved');
+    const { head } = this.#resolution;
+    state.restore(current.checkpoint);
+    if (harness !== null) {
+      assert(head === 0, 'Recovery: a harness needs a fresh file');
+      state.skipTo(harness.nextOp - 1);
+    }
+    journal.open(Math.max(head, state.commitMin));
+    this.#replay = new Replay({
+      ...this.#options,
+      superblock: current,
+      scan: this.#scan,
+      head: journal.opDurable,
+    });
+    this.#phase = 'replay';
+  }
+
+  #advanceReplay(): void {
+    const { checkpoints } = this.#options;
+    assert(this.#replay !== null, 'Recovery: no replay');
+    this.#replay.advance();
+    if (this.#replay.problem !== null) {
+      this.#refuse(this.#replay.problem);
+      return;
+    }
+    if (this.#replay.isDone && !checkpoints.isBusy) this.#beginRepair();
+  }
+
+  /** Headers that lag behind their prepares are written again, superfluous damage is emptied. */
+  #beginRepair(): void {
+    const { journal, superblock, outbox, pool } = this.#options;
+    const { geometry, cluster } = superblock.current;
+    assert(this.#resolution !== null, 'Recovery: the log is not resolved');
+    this.#phase = 'repair';
+    for (const slot of this.#resolution.fixes) {
+      const sector = journal.sector(slot);
+      sector.fill(0);
+      sector.set(this.#scan.prepareHeader(slot));
+      this.#writeHeader(slot);
+    }
+    for (const slot of this.#resolution.repairs) {
+      const sector = journal.sector(slot);
+      sector.fill(0);
+      buildReserved(sector.subarray(0, HEADER_SIZE), cluster, slot, pool.checksum);
+      const offset = prepareOffset(geometry, slot);
+      this.#repairs.set(outbox.write(Part.recovery, offset, sector, true), slot);
+    }
+    const { fixes, repairs, torn } = this.#resolution;
+    if (fixes.length + repairs.length === 0 && torn < 0) return;
+    outbox.trace('warn', 'log-repaired', {
+      headersWritten: fixes.length,
+      slotsEmptied: repairs.length,
+      tornOperations: torn < 0 ? 0 : 1,
+    });
+  }
+
+  #writeHeader(slot: number): void {
+    const { journal, superblock, outbox } = this.#options;
+    const offset = headerOffset(superblock.current.geometry, slot);
+    this.#repairs.set(outbox.write(Part.recovery, offset, journal.sector(slot), true), -1);
+  }
+
+  #onRepaired(): void {
+    const { superblock, state, harness } = this.#options;
     if (harness?.keepView === true) {
       this.#phase = 'done';
       return;
     }
     this.#phase = 'view';
     const view = superblock.current.view + 1;
-    superblock.update({ view, logView: view });
+    const commitMax = Math.max(superblock.current.commitMax, state.commitMin);
+    superblock.update({ view, logView: view, commitMax });
   }
 
-  onSuperblock(): void {
-    assert(this.#phase === 'view', 'Recovery: nobody waits for the superblock');
-    this.#phase = 'done';
+  #refuse(reason: string): void {
+    this.#options.outbox.halt('storage-corrupt', reason);
   }
 }

@@ -82,9 +82,12 @@ export class Replica implements Engine {
   readonly #superblock: SuperblockStore;
   readonly #state: ReplicatedState;
   readonly #journal: Journal;
+  readonly #checkpoints: Checkpoints;
   readonly #admission: Admission;
   readonly #normal: Normal;
   readonly #recovery: Recovery;
+  /** Recovered, and said so. */
+  #isServing: boolean = false;
 
   constructor(options: ReplicaOptions) {
     const { pool, machine } = options;
@@ -97,7 +100,7 @@ export class Replica implements Engine {
     const superblock = new SuperblockStore(options.superblock, outbox, pool.checksum);
     const state = new ReplicatedState(machine, pool, geometry.requestSizeMax);
     const journal = new Journal({ geometry, outbox, replicaCount });
-    const checkpoints = new Checkpoints({ geometry, superblock });
+    const checkpoints = new Checkpoints({ geometry, pool, outbox, superblock, state });
     const admission = new Admission({
       pool,
       outbox,
@@ -117,10 +120,19 @@ export class Replica implements Engine {
       checkpoints,
       hasPulses,
     });
-    this.#recovery = new Recovery({ outbox, superblock, state, journal, harness });
+    this.#recovery = new Recovery({
+      pool,
+      outbox,
+      superblock,
+      state,
+      journal,
+      checkpoints,
+      harness,
+    });
     this.#superblock = superblock;
     this.#state = state;
     this.#journal = journal;
+    this.#checkpoints = checkpoints;
     this.#admission = admission;
   }
 
@@ -130,19 +142,14 @@ export class Replica implements Engine {
       if (event.type === 'message' || event.type === 'oversize') this.#pool.release(event.message);
       return this.#outbox.effects();
     }
-    const wasServing = this.#recovery.isDone;
     this.#dispatch(event);
-    if (!wasServing && this.#recovery.isDone && !this.#outbox.halted) {
-      this.#normal.open();
-      this.#outbox.ready();
-    }
-    if (this.#recovery.isDone && !this.#outbox.halted) this.#normal.advance(this.#standing());
+    this.#advance();
     return this.#outbox.effects();
   }
 
   status(): ReplicaStatus {
     const { current } = this.#superblock;
-    const role = this.#recovery.isDone ? 'primary' : 'recovering';
+    const role = this.#isServing ? 'primary' : 'recovering';
     return {
       role: this.#outbox.halted ? 'halted' : role,
       cluster: toHex(current.cluster),
@@ -162,7 +169,7 @@ export class Replica implements Engine {
       digest: toHex(this.#state.digest),
       sessions: this.#state.sessions.count,
       queued: this.#admission.queueLength,
-      isReadOnly: false,
+      isReadOnly: this.#checkpoints.isReadOnly,
       dropped: { ...this.#counters.dropped },
       refused: { ...this.#counters.refused },
     };
@@ -171,14 +178,31 @@ export class Replica implements Engine {
   invariants(): void {
     this.#admission.invariants();
     this.#journal.invariants();
-    if (this.#recovery.isDone) this.#normal.invariants();
+    this.#checkpoints.invariants();
+    if (this.#isServing) this.#normal.invariants();
   }
 
   /** At the end of a life: gives back every message that the replica holds. */
   releaseMessages(): void {
+    this.#recovery.releaseMessages();
+    this.#checkpoints.releaseMessages();
     this.#normal.releaseMessages();
     this.#admission.releaseMessages();
     this.#state.sessions.releaseMessages();
+  }
+
+  /** Lets every part go on as far as it can with what the event has brought. */
+  #advance(): void {
+    if (this.#outbox.halted) return;
+    this.#checkpoints.advance();
+    if (!this.#recovery.isDone) this.#recovery.advance();
+    if (!this.#recovery.isDone) return;
+    if (!this.#isServing) {
+      this.#isServing = true;
+      this.#normal.open();
+      this.#outbox.ready();
+    }
+    this.#normal.advance(this.#standing());
   }
 
   #dispatch(event: Event): void {
@@ -202,9 +226,10 @@ export class Replica implements Engine {
         this.#onWritten(event.token, event.error);
         break;
       case 'read':
+        this.#onRead(event.token, event.bytes, event.error);
         break;
       case 'flushed':
-        this.#recovery.onFlushed();
+        this.#onFlushed(event.token, event.error);
         break;
       default:
         unreachable(event);
@@ -225,31 +250,66 @@ export class Replica implements Engine {
   }
 
   #onWritten(token: number, error: StorageError | null): void {
-    if (error !== null) {
-      this.#outbox.halt('storage-failed', 'a write failed');
+    const part = this.#outbox.partOf(token);
+    // Only the growing area may find the disk full; all else was written at format.
+    const isExpected = error === null || (error === 'no-space' && part === Part.checkpoint);
+    if (!isExpected) {
+      this.#fail('write', error);
       return;
     }
-    const part = this.#outbox.partOf(token);
     switch (part) {
       case Part.journal:
         this.#journal.onWritten(token);
         break;
       case Part.superblock:
-        if (this.#superblock.onWritten(token)) this.#recovery.onSuperblock();
+        this.#onSuperblockWritten(token);
         break;
       case Part.checkpoint:
+        this.#checkpoints.onWritten(token, error);
+        break;
       case Part.recovery:
+        this.#recovery.onWritten(token);
         break;
       default:
         unreachable(part);
     }
   }
 
+  #onSuperblockWritten(token: number): void {
+    if (!this.#superblock.onWritten(token)) return;
+    if (this.#checkpoints.isBusy) this.#checkpoints.onSuperblock();
+    else this.#recovery.onSuperblock();
+  }
+
+  #onRead(token: number, bytes: Uint8Array, error: StorageError | null): void {
+    assert(this.#outbox.partOf(token) === Part.recovery, 'Replica: only recovery reads');
+    if (error !== null) {
+      this.#fail('read', error);
+      return;
+    }
+    this.#recovery.onRead(token, bytes);
+  }
+
+  #onFlushed(token: number, error: StorageError | null): void {
+    if (error !== null) {
+      this.#fail('flush', error);
+      return;
+    }
+    if (this.#outbox.partOf(token) === Part.checkpoint) this.#checkpoints.onFlushed();
+    else this.#recovery.onFlushed();
+  }
+
+  /** What failed once may not be trusted again: no retry, no further acknowledgement. */
+  #fail(action: 'read' | 'write' | 'flush', error: StorageError): void {
+    const reason = error === 'io' ? 'input/output error' : 'no space left';
+    this.#outbox.halt('storage-failed', `${action} of the data file failed: ${reason}`);
+  }
+
   #standing(): Standing {
     const { current } = this.#superblock;
     return {
-      isServing: this.#recovery.isDone,
-      isReadOnly: false,
+      isServing: this.#isServing,
+      isReadOnly: this.#checkpoints.isReadOnly,
       author: {
         cluster: current.cluster,
         view: current.view,
