@@ -10,11 +10,11 @@
  */
 import type { Block } from '../engine/index.ts';
 import { assert } from '../stdx/index.ts';
-import { BalanceReader } from './balances.ts';
-import { CHANGE_EVENT_WORDS, ChangeEvents } from './change-events.ts';
-import { AccountEvents, BALANCE_WORDS, eventReference, Side } from './events.ts';
-import { EventBlocks } from './events-blocks.ts';
-import { rebuildEvents } from './events-rebuild.ts';
+import { AccountEvents, BALANCE_WORDS, eventReference, Side } from './events/account-events.ts';
+import { BalanceReader } from './events/balances.ts';
+import { CHANGE_EVENT_WORDS, ChangeEvents } from './events/change-events.ts';
+import { EventBlocks } from './events/event-blocks.ts';
+import { rebuildEvents } from './events/rebuild-events.ts';
 import {
   AccountFlags,
   AccountWord,
@@ -22,14 +22,14 @@ import {
   RECORD_WORDS,
   TransferWord,
 } from './format/constants.ts';
-import { IndexBlocks } from './index-blocks.ts';
-import { ACCOUNT_KEYS, Key, TRANSFER_KEYS } from './index-keys.ts';
-import { IndexTable } from './index-table.ts';
-import { Filter } from './query-filter.ts';
-import { RowSelector, SELECTED_ROWS_MAX } from './query-rows.ts';
+import { IndexBlocks } from './indexes/index-blocks.ts';
+import { ACCOUNT_KEYS, Key, TRANSFER_KEYS } from './indexes/index-keys.ts';
+import { IndexTable } from './indexes/index-table.ts';
+import { SEGMENT_ROWS_MAX } from './indexes/radix-sort.ts';
+import { Filter } from './query/filter.ts';
+import { RowSelector, SELECTED_ROWS_MAX } from './query/row-selector.ts';
 import { copyWords } from './query-timestamps.ts';
 import type { Rows } from './rows.ts';
-import { RunSorter, SEGMENT_ROWS_MAX } from './sorted-run.ts';
 import type { LedgerTables } from './tables.ts';
 
 /** Kinds of derived blocks; those of events are in `events-blocks`. */
@@ -59,11 +59,10 @@ export class LedgerReads {
 
   constructor(tables: LedgerTables, options: ReadsOptions = {}) {
     const segmentRows = options.segmentRows ?? SEGMENT_ROWS_MAX;
-    const sorter = new RunSorter();
     this.#tables = tables;
     this.#eventBlocks = new EventBlocks(this.#events);
-    this.#transfers = new IndexTable(tables.transfers, TRANSFER_KEYS, segmentRows, sorter);
-    this.#accounts = new IndexTable(tables.accounts, ACCOUNT_KEYS, segmentRows, sorter);
+    this.#transfers = new IndexTable(tables.transfers, TRANSFER_KEYS, segmentRows);
+    this.#accounts = new IndexTable(tables.accounts, ACCOUNT_KEYS, segmentRows);
     this.#transferBlocks = new IndexBlocks(TRANSFER_RUNS_KIND, this.#transfers);
     this.#accountBlocks = new IndexBlocks(ACCOUNT_RUNS_KIND, this.#accounts);
     this.#balances = new BalanceReader(tables, this.#events);

@@ -6,10 +6,10 @@
  * length. A page of heads is copied when its turn comes, and each head that has moved on since is
  * taken back along its own chain: nothing has to be copied on write.
  */
-import { BLOCK_SIZE_MAX, type Block } from '../engine/index.ts';
-import { assert } from '../stdx/index.ts';
-import { type AccountEvents, EXPIRY_BIT, HEADS_PER_PAGE, referenceRow } from './events.ts';
-import type { Rows } from './rows.ts';
+import { BLOCK_SIZE_MAX, type Block } from '../../engine/index.ts';
+import { assert } from '../../stdx/index.ts';
+import type { Rows } from '../rows.ts';
+import { type AccountEvents, EXPIRY_BIT, HEADS_PER_PAGE, referenceRow } from './account-events.ts';
 
 /** Kinds of the blocks that this file writes. */
 export const EventBlockKind = {

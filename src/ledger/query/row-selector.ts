@@ -7,13 +7,13 @@
  * supplies candidates, which are checked against the row for the others. In a segment that is
  * not sealed the columns are scanned.
  */
-import { assert } from '../stdx/index.ts';
-import { RECORD_WORDS, TransferWord } from './format/constants.ts';
-import { FOLDED_KEYS, Key } from './index-keys.ts';
-import type { IndexTable } from './index-table.ts';
-import type { Filter } from './query-filter.ts';
-import { lowerBound, upperBound } from './query-timestamps.ts';
-import type { SortedRun } from './sorted-run.ts';
+import { assert } from '../../stdx/index.ts';
+import { RECORD_WORDS, TransferWord } from '../format/constants.ts';
+import { FOLDED_KEYS, Key } from '../indexes/index-keys.ts';
+import type { IndexTable } from '../indexes/index-table.ts';
+import type { SortedRun } from '../indexes/sorted-run.ts';
+import { lowerBound, upperBound } from '../query-timestamps.ts';
+import type { Filter } from './filter.ts';
 
 /** Most rows that one query can select: what fits a reply without a trailer. */
 export const SELECTED_ROWS_MAX = 8190;
@@ -185,7 +185,6 @@ export class RowSelector {
     const columns = table.columns(segment);
     const step = filter.reversed ? -1 : 1;
     const end = filter.reversed ? low - 1 : high;
-    const either = this.#eitherAccount;
     // Columns decide all but folded keys.
     this.#checkCount = 0;
     this.#checkEither = false;
@@ -195,23 +194,41 @@ export class RowSelector {
       this.#checkCount += 1;
     }
     const base = segment * table.segmentRows;
-    let row = filter.reversed ? high - 1 : low;
-    if (either >= 0) {
-      const debits = columns[Key.debitAccount];
-      const credits = columns[Key.creditAccount];
-      for (; row !== end && this.count < this.#limit; row += step) {
-        if (debits[row] !== either && credits[row] !== either) continue;
-        if (this.#columnsMatch(columns, row)) this.#take(base + row);
-      }
-    } else {
-      // The last condition is the account, if there is one, else the first will do as well.
-      const condition = filter.conditionCount - 1;
-      const column = columns[filter.keys[condition]];
-      const value = filter.values[condition];
-      for (; row !== end && this.count < this.#limit; row += step) {
-        if (column[row] !== value) continue;
-        if (this.#columnsMatch(columns, row)) this.#take(base + row);
-      }
+    const start = filter.reversed ? high - 1 : low;
+    if (this.#eitherAccount >= 0) {
+      this.#scanEither(columns, base, start, end, step);
+      return;
+    }
+    // The last condition is the account, if there is one, else the first will do as well.
+    const condition = filter.conditionCount - 1;
+    const column = columns[filter.keys[condition]];
+    const value = filter.values[condition];
+    let row = nextHit(column, value, start, end, step);
+    while (row !== end && this.count < this.#limit) {
+      if (this.#columnsMatch(columns, row)) this.#take(base + row);
+      row = nextHit(column, value, row + step, end, step);
+    }
+  }
+
+  /** The same, for an account on either side; no transfer has the same account on both. */
+  #scanEither(
+    columns: readonly Uint32Array[],
+    base: number,
+    start: number,
+    end: number,
+    step: number,
+  ): void {
+    const account = this.#eitherAccount;
+    const debits = columns[Key.debitAccount];
+    const credits = columns[Key.creditAccount];
+    let debit = nextHit(debits, account, start, end, step);
+    let credit = nextHit(credits, account, start, end, step);
+    while ((debit !== end || credit !== end) && this.count < this.#limit) {
+      const isDebit = credit === end || (debit !== end && (debit - credit) * step < 0);
+      const row = isDebit ? debit : credit;
+      if (this.#columnsMatch(columns, row)) this.#take(base + row);
+      if (isDebit) debit = nextHit(debits, account, debit + step, end, step);
+      else credit = nextHit(credits, account, credit + step, end, step);
     }
   }
 
@@ -260,7 +277,7 @@ function passesCondition(
     case Key.userData64:
       return sameWords(words, at + TransferWord.userData64, filter.userData64, 2);
     case Key.userData32:
-      return words[at + TransferWord.userData32] === value;
+      return words[at + TransferWord.userData32] === filter.userData32;
     case Key.ledger:
       return words[at + TransferWord.ledger] === value;
     case Key.code:
@@ -276,6 +293,30 @@ function passesCondition(
 function sameWords(words: Uint32Array, at: number, wanted: Uint32Array, count: number): boolean {
   for (let i = 0; i < count; i++) if (words[at + i] !== wanted[i]) return false;
   return true;
+}
+
+/** Elements looked at one by one before the built-in search is worth its call. */
+const PROBES = 16;
+
+/** The next place, from `row` in direction `step`, where the column has `value`; else `end`. */
+function nextHit(
+  column: Uint32Array,
+  value: number,
+  row: number,
+  end: number,
+  step: number,
+): number {
+  for (let i = 0; i < PROBES; i++) {
+    if (row === end || column[row] === value) return row;
+    row += step;
+  }
+  if (row === end) return end;
+  if (step > 0) {
+    const found = column.indexOf(value, row);
+    return found < 0 || found > end ? end : found;
+  }
+  const found = column.lastIndexOf(value, row);
+  return Math.max(found, end);
 }
 
 /** Place of the first of rows[low … high), ascending, that is not below `row`; else `high`. */

@@ -6,20 +6,20 @@
  * before expiries that happened earlier, so the two are merged by timestamp. Where both have the
  * same one, the expiry is the older event: only an import can be dated back.
  */
-import { assert } from '../stdx/index.ts';
-import type { BalanceReader } from './balances.ts';
-import { expiredTransferRow } from './balances.ts';
-import { BALANCE_WORDS, eventReference, Side } from './events.ts';
+import { assert } from '../../stdx/index.ts';
 import {
   AccountWord,
   ChangeEventType,
   RECORD_WORDS,
   TransferFlags,
   TransferWord,
-} from './format/constants.ts';
-import type { Filter } from './query-filter.ts';
-import { copyWords, ExpiryWord, lowerBound, upperBound } from './query-timestamps.ts';
-import type { LedgerTables } from './tables.ts';
+} from '../format/constants.ts';
+import type { Filter } from '../query/filter.ts';
+import { copyWords, ExpiryWord, lowerBound, upperBound } from '../query-timestamps.ts';
+import type { LedgerTables } from '../tables.ts';
+import { BALANCE_WORDS, eventReference, Side } from './account-events.ts';
+import type { BalanceReader } from './balances.ts';
+import { expiredTransferRow } from './balances.ts';
 
 /** Words of one change event. */
 export const CHANGE_EVENT_WORDS = 96;

@@ -2,9 +2,9 @@
  * Filters from the wire, checked and taken apart once per query into a form that both tables and
  * all directions share. An invalid filter is no error: it answers nothing.
  */
-import { assert } from '../stdx/index.ts';
-import { AccountFilterFlags, QueryFilterFlags } from './format/constants.ts';
-import { foldedKey64, foldedKey128, Key } from './index-keys.ts';
+import { assert } from '../../stdx/index.ts';
+import { AccountFilterFlags, QueryFilterFlags } from '../format/constants.ts';
+import { foldedKey32, foldedKey64, foldedKey128, Key } from '../indexes/index-keys.ts';
 
 /** Fields of the three filters, in words. */
 const AccountFilterWord = {
@@ -55,9 +55,10 @@ export class Filter {
   readonly keys: Uint8Array = new Uint8Array(8);
   readonly values: Uint32Array = new Uint32Array(8);
   conditionCount: number = 0;
-  /** What folded keys stand for: four words of user_data_128, two of user_data_64. */
+  /** What folded keys stand for. */
   readonly userData128: Uint32Array = new Uint32Array(4);
   readonly userData64: Uint32Array = new Uint32Array(2);
+  userData32: number = 0;
 
   /** Account filters only: the account, and which sides of a transfer it may stand on. */
   readonly accountId: Uint32Array = new Uint32Array(4);
@@ -73,8 +74,10 @@ export class Filter {
     if (words[at + QueryFilterWord.code] > 0xffff) return false;
     this.reversed = (flags & QueryFilterFlags.reversed) !== 0;
     this.#readUserData(words, at + QueryFilterWord.userData128);
-    this.#condition(Key.ledger, words[at + QueryFilterWord.ledger]);
-    this.#condition(Key.code, words[at + QueryFilterWord.code]);
+    const ledger = words[at + QueryFilterWord.ledger];
+    const code = words[at + QueryFilterWord.code];
+    if (ledger !== 0) this.#condition(Key.ledger, ledger);
+    if (code !== 0) this.#condition(Key.code, code);
     return (
       this.#readLimit(words[at + QueryFilterWord.limit]) &&
       this.#readRange(words, at + QueryFilterWord.timestampMin)
@@ -99,7 +102,8 @@ export class Filter {
     const [a, b, c, d] = this.accountId;
     if ((a | b | c | d) === 0 || (a & b & c & d) === -1) return false;
     this.#readUserData(words, at + AccountFilterWord.userData128);
-    this.#condition(Key.code, words[at + AccountFilterWord.code]);
+    const code = words[at + AccountFilterWord.code];
+    if (code !== 0) this.#condition(Key.code, code);
     return (
       this.#readLimit(words[at + AccountFilterWord.limit]) &&
       this.#readRange(words, at + AccountFilterWord.timestampMin)
@@ -121,10 +125,7 @@ export class Filter {
   /** Adds the account itself as a condition on one side, once its row is known. */
   addAccount(accountRow: number): void {
     assert(this.debits !== this.credits, 'Filter: not exactly one side');
-    const key = this.debits ? Key.debitAccount : Key.creditAccount;
-    this.keys[this.conditionCount] = key;
-    this.values[this.conditionCount] = accountRow;
-    this.conditionCount += 1;
+    this.#condition(this.debits ? Key.debitAccount : Key.creditAccount, accountRow);
   }
 
   #reset(): void {
@@ -134,9 +135,8 @@ export class Filter {
     this.credits = false;
   }
 
-  /** Zero in a filter means any value. */
+  /** A field that must be equal; the caller knows that it is not zero, which means any value. */
   #condition(key: number, value: number): void {
-    if (value === 0) return;
     this.keys[this.conditionCount] = key;
     this.values[this.conditionCount] = value;
     this.conditionCount += 1;
@@ -146,18 +146,12 @@ export class Filter {
   #readUserData(words: Uint32Array, at: number): void {
     for (let i = 0; i < 4; i++) this.userData128[i] = words[at + i];
     for (let i = 0; i < 2; i++) this.userData64[i] = words[at + 4 + i];
+    this.userData32 = words[at + 6];
     const [a, b, c, d] = this.userData128;
     const [lo, hi] = this.userData64;
-    // A folded value may be zero although the field is not.
-    if ((a | b | c | d) !== 0) this.#folded(Key.userData128, foldedKey128(this.userData128, 0));
-    if ((lo | hi) !== 0) this.#folded(Key.userData64, foldedKey64(this.userData64, 0));
-    this.#condition(Key.userData32, words[at + 6]);
-  }
-
-  #folded(key: number, value: number): void {
-    this.keys[this.conditionCount] = key;
-    this.values[this.conditionCount] = value;
-    this.conditionCount += 1;
+    if ((a | b | c | d) !== 0) this.#condition(Key.userData128, foldedKey128(words, at));
+    if ((lo | hi) !== 0) this.#condition(Key.userData64, foldedKey64(words, at + 4));
+    if (this.userData32 !== 0) this.#condition(Key.userData32, foldedKey32(this.userData32));
   }
 
   #readLimit(limit: number): boolean {

@@ -12,10 +12,10 @@
  * Otherwise a reference: {@link EXPIRY_BIT}, then twice the row (of transfers or of expiries) plus
  * the side on which the account stood there, plus one.
  */
-import { assert } from '../stdx/index.ts';
-import { AccountWord } from './format/constants.ts';
-import { copyWords } from './query-timestamps.ts';
-import { Rows } from './rows.ts';
+import { assert } from '../../stdx/index.ts';
+import { AccountWord } from '../format/constants.ts';
+import { copyWords } from '../query-timestamps.ts';
+import { Rows } from '../rows.ts';
 
 /** Set in a reference to an expiry, clear in one to a transfer. */
 export const EXPIRY_BIT = 0x4000_0000;
@@ -31,7 +31,7 @@ export const SnapshotWord = { balances: 0, flags: 16, link: 17 } as const;
 export const BALANCE_WORDS = 16;
 
 /** Events of an account between two snapshots of it. */
-const SNAPSHOT_EVENTS = 64;
+export const SNAPSHOT_EVENTS = 64;
 
 /** Accounts of one page of heads; a page is one block of a checkpoint. */
 export const HEADS_PER_PAGE = 32_768;
@@ -146,7 +146,7 @@ export class AccountEvents {
     heads[at] = reference;
     heads[at + 1] = count;
     this.headPageEpochs[page] = this.epoch;
-    if (count % SNAPSHOT_EVENTS !== 0) return previous;
+    if ((count & (SNAPSHOT_EVENTS - 1)) !== 0) return previous;
     return this.#snapshot(accounts, accountRow, previous);
   }
 
@@ -208,3 +208,6 @@ export class AccountEvents {
     return linkCount === 2 * this.count && snapshotCount === this.snapshots.count;
   }
 }
+
+assert((SNAPSHOT_EVENTS & (SNAPSHOT_EVENTS - 1)) === 0);
+assert(HEADS_PER_PAGE === 1 << HEADS_SHIFT);

@@ -9,7 +9,10 @@
  * The cache makes reads that follow the course of time cheap: pages of change events, or all
  * balances of one account, then take one step per event.
  */
-import { assert } from '../stdx/index.ts';
+import { assert } from '../../stdx/index.ts';
+import { AccountFlags, AccountWord, TransferFlags, TransferWord } from '../format/constants.ts';
+import { copyWords, ExpiryWord, lowerBound } from '../query-timestamps.ts';
+import type { LedgerTables } from '../tables.ts';
 import {
   type AccountEvents,
   BALANCE_WORDS,
@@ -17,11 +20,9 @@ import {
   referenceRow,
   referenceSide,
   Side,
+  SNAPSHOT_EVENTS,
   SnapshotWord,
-} from './events.ts';
-import { AccountFlags, AccountWord, TransferFlags, TransferWord } from './format/constants.ts';
-import { copyWords, ExpiryWord, lowerBound } from './query-timestamps.ts';
-import type { LedgerTables } from './tables.ts';
+} from './account-events.ts';
 
 /** What an event did to the closed flag of an account. */
 export const Closing = { unchanged: 0, closed: 1, opened: 2 } as const;
@@ -127,7 +128,8 @@ export class BalanceReader {
   readonly #tables: LedgerTables;
   readonly #events: AccountEvents;
   readonly #cache: Uint32Array = new Uint32Array(CACHE_ACCOUNTS * CACHE_ENTRY_WORDS);
-  /** Sum of what the events between a known point and the one in question did. */
+  /** The events between a known point and the one in question, and the sum of what they did. */
+  readonly #walk: Uint32Array = new Uint32Array(SNAPSHOT_EVENTS);
   readonly #sum: Uint32Array = new Uint32Array(BALANCE_WORDS);
 
   constructor(tables: LedgerTables, events: AccountEvents) {
@@ -148,10 +150,11 @@ export class BalanceReader {
     const cached =
       cache[entry + CacheWord.account] === accountRow + 1 ? cache[entry + CacheWord.reference] : 0;
     const sum = this.#sum;
+    const walk = this.#walk;
     sum.fill(0);
-    let closing: number = Closing.unchanged;
     let current = reference;
     let flags = -1;
+    let steps = 0;
     while (current !== 0) {
       if (current === cached) {
         flags = cache[entry + CacheWord.flags];
@@ -166,9 +169,16 @@ export class BalanceReader {
         add16(sum, words, base + SnapshotWord.balances);
         break;
       }
-      const effect = applyEvent(this.#tables, current, sum, 0);
-      if (closing === Closing.unchanged) closing = effect;
+      assert(steps < SNAPSHOT_EVENTS, 'BalanceReader: no snapshot where one should be');
+      walk[steps] = current;
+      steps += 1;
       current = link;
+    }
+    // Links first, then rows: loads that do not wait for each other overlap.
+    let closing: number = Closing.unchanged;
+    for (let i = 0; i < steps; i++) {
+      const effect = applyEvent(this.#tables, walk[i], sum, 0);
+      if (closing === Closing.unchanged) closing = effect;
     }
     if (flags === -1) flags = this.#initialFlags(accountRow);
     if (closing === Closing.closed) flags |= AccountFlags.closed;

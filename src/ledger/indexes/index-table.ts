@@ -7,26 +7,29 @@
  * no operation pays for more than one. A segment counts as sealed when all its keys are; until
  * then queries scan its columns, at a nanosecond or so per row.
  */
-import { assert } from '../stdx/index.ts';
+import { assert } from '../../stdx/index.ts';
+import type { Rows } from '../rows.ts';
 import { ACCOUNT_KEYS, Key, TRANSFER_KEYS, writeCommonKeys } from './index-keys.ts';
-import type { Rows } from './rows.ts';
-import { type RunSorter, SEGMENT_ROWS_MAX, type SortedRun } from './sorted-run.ts';
+import { SEGMENT_ROWS_MAX } from './radix-sort.ts';
+import { buildRun, type SortedRun } from './sorted-run.ts';
 
 export class IndexTable {
   readonly rows: Rows;
   readonly keyCount: number;
   readonly segmentRows: number;
+  /** Row number to segment, as a shift; and to the place within it, as a mask. */
+  readonly #shift: number;
+  readonly #mask: number;
   /** In sealing order: the run of (segment, key) is number segment · keyCount + key. */
   readonly runs: SortedRun[] = [];
   /** Rows whose keys are in columns or runs. */
   indexedRows: number = 0;
 
-  readonly #sorter: RunSorter;
   /** Columns of each segment, one per key; `null` before its first row and once it is sealed. */
   readonly #columns: (Uint32Array[] | null)[] = [];
   readonly #spareColumns: Uint32Array[][] = [];
 
-  constructor(rows: Rows, keyCount: number, segmentRows: number, sorter: RunSorter) {
+  constructor(rows: Rows, keyCount: number, segmentRows: number) {
     assert(keyCount === ACCOUNT_KEYS || keyCount === TRANSFER_KEYS, 'IndexTable: keys');
     assert(segmentRows >= 2 && segmentRows <= SEGMENT_ROWS_MAX, 'IndexTable: segment size');
     assert((segmentRows & (segmentRows - 1)) === 0, 'IndexTable: not a power of two');
@@ -34,7 +37,8 @@ export class IndexTable {
     this.rows = rows;
     this.keyCount = keyCount;
     this.segmentRows = segmentRows;
-    this.#sorter = sorter;
+    this.#shift = 31 - Math.clz32(segmentRows);
+    this.#mask = segmentRows - 1;
   }
 
   /** Segments all of whose keys have runs. */
@@ -61,28 +65,27 @@ export class IndexTable {
   /** Notes the accounts of transfer `row`, ahead of the row's other keys. */
   setAccounts(row: number, debitRow: number, creditRow: number): void {
     const columns = this.#columnsOf(row);
-    const at = row & (this.segmentRows - 1);
+    const at = row & this.#mask;
     columns[Key.debitAccount][at] = debitRow;
     columns[Key.creditAccount][at] = creditRow;
   }
 
   /** Row of the account that {@link setAccounts} noted; `key` says on which side. */
   accountOf(row: number, key: number): number {
-    return this.columns(Math.floor(row / this.segmentRows))[key][row & (this.segmentRows - 1)];
+    return this.columns(row >>> this.#shift)[key][row & this.#mask];
   }
 
   /** Indexes rows up to the end of the table, whose accounts are noted already. */
   catchUp(): void {
     const { rows } = this;
     assert(this.indexedRows <= rows.count, 'IndexTable: indexed rows were taken back');
-    for (let row = this.indexedRows; row < rows.count; row++) {
+    for (let row = this.indexedRows; row < rows.count; ) {
+      // As far as chunk and segment reach; both begin at multiples of a power of two.
+      const end = Math.min(rows.count, (row | rows.rowMask) + 1, (row | this.#mask) + 1);
       const columns = this.#columnsOf(row);
-      writeCommonKeys(
-        rows.chunks[row >>> rows.rowShift],
-        rows.baseOf(row),
-        columns,
-        row & (this.segmentRows - 1),
-      );
+      const words = rows.chunkOf(row);
+      writeCommonKeys(words, rows.baseOf(row), end - row, columns, row & this.#mask);
+      row = end;
     }
     this.indexedRows = rows.count;
   }
@@ -93,7 +96,7 @@ export class IndexTable {
     const key = this.runs.length % this.keyCount;
     const segment = this.sealedSegments;
     const columns = this.columns(segment);
-    this.runs.push(this.#sorter.build(columns[key], this.segmentRows));
+    this.runs.push(buildRun(columns[key], this.segmentRows));
     if (key < this.keyCount - 1) return;
     this.#spareColumns.push(this.#columns[segment] as Uint32Array[]);
     this.#columns[segment] = null;
@@ -109,7 +112,7 @@ export class IndexTable {
   }
 
   #columnsOf(row: number): Uint32Array[] {
-    const segment = Math.floor(row / this.segmentRows);
+    const segment = row >>> this.#shift;
     return this.#columns[segment] ?? this.#openSegment(segment);
   }
 

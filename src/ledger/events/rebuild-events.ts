@@ -3,12 +3,12 @@
  * whole history is replayed on balances that start at zero. Slower than reading blocks (it looks
  * up both accounts of every transfer), and needed only then.
  */
-import { assert } from '../stdx/index.ts';
+import { assert } from '../../stdx/index.ts';
+import { ACCOUNT_SIZE, AccountFlags, AccountWord, TransferWord } from '../format/constants.ts';
+import { Rows } from '../rows.ts';
+import type { LedgerTables } from '../tables.ts';
+import { type AccountEvents, eventReference, Side } from './account-events.ts';
 import { applyEvent, Closing, expiredTransferRow } from './balances.ts';
-import { type AccountEvents, eventReference, Side } from './events.ts';
-import { ACCOUNT_SIZE, AccountFlags, AccountWord, TransferWord } from './format/constants.ts';
-import { Rows } from './rows.ts';
-import type { LedgerTables } from './tables.ts';
 
 /** Word of an expiry record: how many events came before it. */
 const EVENTS_BEFORE_WORD = 4;

@@ -4,8 +4,8 @@
  * thousands of small runs do not become thousands of small blocks, and nothing but the last piece
  * is ever written twice.
  */
-import { BLOCK_SIZE_MAX, type Block } from '../engine/index.ts';
-import { assert } from '../stdx/index.ts';
+import { BLOCK_SIZE_MAX, type Block } from '../../engine/index.ts';
+import { assert } from '../../stdx/index.ts';
 import type { IndexTable } from './index-table.ts';
 import { RUN_HEADER_WORDS, runWords, SortedRun } from './sorted-run.ts';
 
