@@ -21,7 +21,7 @@ import { check } from './failure.ts';
 import type { History } from './history.ts';
 import type { Network, NetworkClient } from './network.ts';
 import { Session, type SessionContext } from './session.ts';
-import type { Workload } from './workload.ts';
+import type { Workload } from './subject.ts';
 import { Stream, type World } from './world.ts';
 
 /** Chances are in 1,000 occasions. */

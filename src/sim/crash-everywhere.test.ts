@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CrashFailure, crashAt, crashEverywhere } from './crash-everywhere.ts';
 import { type SingleOptions, simulateSingle } from './single.ts';
-import { tallyWorkload } from './tally-test-helper.ts';
-import { type ToyBug, toyMachine, toySetup } from './toy-engine-test-helper.ts';
+import { tallySubject } from './tally-test-helper.ts';
+import { type ToyBug, toySetup } from './toy-engine-test-helper.ts';
 
 function options(seed: number, bug: ToyBug | null = null): SingleOptions {
   const engine = toySetup(bug);
-  return { seed, engine, ...toyMachine, workload: tallyWorkload, clients: 3, requests: 12 };
+  return { seed, engine, subject: tallySubject, clients: 3, requests: 12 };
 }
 
 test('a correct engine survives a power cut at every write of a run', () => {

@@ -11,11 +11,13 @@ import { OPERATION_PULSE, REPLY_BODY_SIZE_MAX } from '../engine/index.ts';
 import { bytesEqual, toHex, type U64, u64Add, u64Compare } from '../stdx/index.ts';
 import { EventHash } from './event-hash.ts';
 import { check, type FailureCode } from './failure.ts';
-import type { Applied, MachineObserver, ReferenceMachine } from './observed-machine.ts';
+import type { Applied, MachineObserver } from './observed-machine.ts';
 import { type ClientName, SessionModel } from './session-model.ts';
+import type { ReferenceMachine } from './subject.ts';
 import type { World } from './world.ts';
 
-interface Commit {
+/** An operation of the machine, as it was first applied. */
+export interface Commit {
   readonly op: number;
   readonly timestamp: U64;
   readonly operation: number;
@@ -47,6 +49,9 @@ export class History implements MachineObserver {
   readonly #outstanding: Map<string, number> = new Map();
   /** Requests whose client gave up, and who that was: applied once or never. */
   readonly #abandoned: Map<string, ClientName[]> = new Map();
+  /** Roots at checkpoints. */
+  readonly #cuts: Map<number, string> = new Map();
+  readonly #digests: Map<number, string> = new Map();
   /** Index into `#commits` of this life's last applied one; −1: none yet in this life. */
   #position: number = -1;
   readonly #body: Uint8Array = new Uint8Array(REPLY_BODY_SIZE_MAX);
@@ -62,6 +67,11 @@ export class History implements MachineObserver {
     return Math.max(this.#commits.at(-1)?.op ?? 0, this.#opRegisterMax);
   }
 
+  commitAt(op: number): Readonly<Commit> | null {
+    const index = this.#commitOf.get(op);
+    return index === undefined ? null : (this.#commits[index] as Commit);
+  }
+
   /** A new life of the engine begins: it may start again from any checkpoint. */
   onLife(): void {
     this.#position = -1;
@@ -73,8 +83,10 @@ export class History implements MachineObserver {
     else this.#onReplay(applied, known);
   }
 
-  onCut(op: number): void {
+  onCut(op: number, root: Uint8Array): void {
     this.#world.coverage.add('checkpoints');
+    this.checkRoot(root);
+    this.#cuts.set(op, toHex(root));
     this.#world.note('machine', 'cut', `op ${op}`);
   }
 
@@ -93,6 +105,22 @@ export class History implements MachineObserver {
     this.checkRoot(root, this.#position === last ? 'divergence' : 'lost-operation');
   }
 
+  /** The digest after an operation is the same whenever the engine has come that far. */
+  checkDigest(op: number, digest: string): void {
+    const known = this.#digests.get(op);
+    this.#digests.set(op, digest);
+    check(known === undefined || known === digest, 'divergence', () => {
+      return `digest ${digest} after op ${op} was ${known} before`;
+    });
+  }
+
+  /** The superblock names a checkpoint: it must be one that was taken, with its root. */
+  checkCheckpoint(op: number, root: string): void {
+    const cut = this.#cuts.get(op);
+    check(cut !== undefined, 'lost-operation', () => `no checkpoint was taken at op ${op}`);
+    check(cut === root, 'divergence', () => `checkpoint ${op} has root ${root}, taken was ${cut}`);
+  }
+
   /** The machine's root must be the reference's. */
   checkRoot(root: Uint8Array, code: FailureCode = 'divergence'): void {
     this.#world.coverage.add('rootsCompared');
@@ -107,13 +135,13 @@ export class History implements MachineObserver {
 
   /** A client sends a new request (not a resend). */
   onRequest(operation: number, body: Uint8Array): void {
-    const request = fingerprint(operation, body);
+    const request = requestFingerprint(operation, body);
     this.#outstanding.set(request, (this.#outstanding.get(request) ?? 0) + 1);
   }
 
   /** A client will never learn what became of its request. */
   onAbandon(client: ClientName, operation: number, body: Uint8Array): void {
-    const request = fingerprint(operation, body);
+    const request = requestFingerprint(operation, body);
     const clients = this.#abandoned.get(request) ?? [];
     clients.push(client);
     this.#abandoned.set(request, clients);
@@ -139,7 +167,7 @@ export class History implements MachineObserver {
     check(commit.client === null, 'double-apply', () => {
       return `${describe()}: that op already answered ${commit.client}`;
     });
-    check(commit.request === fingerprint(operation, body), 'divergence', () => {
+    check(commit.request === requestFingerprint(operation, body), 'divergence', () => {
       return `${describe()}: another request was applied there`;
     });
     check(u64Compare(commit.timestamp, reply.timestamp) === 0, 'divergence', () => {
@@ -183,7 +211,7 @@ export class History implements MachineObserver {
     check(last === undefined || op > last.op, 'order', () => {
       return `op ${op} applied after op ${last?.op}`;
     });
-    const request = fingerprint(operation, applied.body);
+    const request = requestFingerprint(operation, applied.body);
     if (operation !== OPERATION_PULSE) this.#consume(op, operation, request);
     else this.#world.coverage.add('pulses');
     this.#compareWithReference(applied, last);
@@ -204,7 +232,7 @@ export class History implements MachineObserver {
     const isSame =
       commit.operation === applied.operation &&
       u64Compare(commit.timestamp, applied.timestamp) === 0 &&
-      commit.request === fingerprint(applied.operation, applied.body);
+      commit.request === requestFingerprint(applied.operation, applied.body);
     check(isSame, 'lost-operation', () => {
       return `op ${op} was operation ${commit.operation}, after a restart it is another request`;
     });
@@ -275,7 +303,8 @@ export class History implements MachineObserver {
   }
 }
 
-function fingerprint(operation: number, body: Uint8Array): string {
+/** What was asked for, in one word: equal for equal requests. */
+export function requestFingerprint(operation: number, body: Uint8Array): string {
   const hash = new EventHash();
   hash.word(operation);
   hash.bytes(body);

@@ -13,9 +13,6 @@ import type {
 } from '../engine/index.ts';
 import { assert, type U64 } from '../stdx/index.ts';
 
-/** What a reference has to offer: the part of a machine that decides what clients see. */
-export type ReferenceMachine = Pick<Machine, 'reserve' | 'apply' | 'root'>;
-
 export interface Applied {
   readonly op: number;
   readonly timestamp: U64;
@@ -29,7 +26,7 @@ export interface Applied {
 export interface MachineObserver {
   onApply(applied: Applied): void;
   /** A checkpoint of the state after `op` begins. */
-  onCut(op: number): void;
+  onCut(op: number, root: Uint8Array): void;
 }
 
 export class ObservedMachine implements Machine {
@@ -72,7 +69,7 @@ export class ObservedMachine implements Machine {
   }
 
   cut(op: number): void {
-    this.#observer.onCut(op);
+    this.#observer.onCut(op, this.#machine.root());
     this.#machine.cut(op);
   }
 

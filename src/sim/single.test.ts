@@ -3,16 +3,15 @@ import { test } from 'node:test';
 import { COUNTERS, type Counter, Coverage } from './coverage.ts';
 import type { FailureCode } from './failure.ts';
 import { type SingleOptions, type SingleReport, simulateSingle } from './single.ts';
-import { tallyWorkload } from './tally-test-helper.ts';
-import { type ToyBug, toyMachine, toySetup } from './toy-engine-test-helper.ts';
+import { tallySubject } from './tally-test-helper.ts';
+import { type ToyBug, toySetup } from './toy-engine-test-helper.ts';
 
 /** A run that has some of everything. */
 function toyOptions(seed: number, bug: ToyBug | null = null): SingleOptions {
   return {
     seed,
     engine: toySetup(bug),
-    ...toyMachine,
-    workload: tallyWorkload,
+    subject: tallySubject,
     clients: 4,
     requests: 120,
     client: { repeats: 100, renewals: 100, awakenings: 50, abandons: 100, invalids: 30, pings: 50 },

@@ -8,6 +8,7 @@
  * which each client asks once more for the last answer of each session it ever had.
  */
 import type { HaltCode, Machine } from '../engine/index.ts';
+import type { U64 } from '../stdx/index.ts';
 import { createChecksum } from '../wire/index.ts';
 import { type Budget, type ClientOptions, SimClient } from './client.ts';
 import type { Coverage } from './coverage.ts';
@@ -16,9 +17,9 @@ import { check, SimulationFailure } from './failure.ts';
 import { FAULTS_NONE, type FaultOptions, FaultPlan } from './faults.ts';
 import { History } from './history.ts';
 import { Network, type NetworkOptions } from './network.ts';
-import { ObservedMachine, type ReferenceMachine } from './observed-machine.ts';
+import { ObservedMachine } from './observed-machine.ts';
 import { type Life, Process } from './process.ts';
-import type { WorkloadFactory } from './workload.ts';
+import type { Subject, SubjectFactory } from './subject.ts';
 import { Stream, World } from './world.ts';
 
 /** Which engine runs, and how its disk begins. */
@@ -33,19 +34,15 @@ export interface EngineSetup {
   readonly slots: number;
   /** What a fresh file holds. */
   format(): readonly { readonly offset: number; readonly bytes: Uint8Array }[];
-  /** A new life; everything the engine knows is on the disk. */
-  open(machine: Machine): Life;
+  /** A new life; everything the engine knows is on the disk, which it may look at first. */
+  open(machine: Machine, read: (offset: number, length: number) => Uint8Array): Life;
 }
 
 export interface SingleOptions {
   /** A safe non-negative integer. */
   readonly seed: number;
   readonly engine: EngineSetup;
-  /** The machine under test: a new one for each life. */
-  readonly machine: () => Machine;
-  /** Its twin, which sees every operation once. */
-  readonly reference: () => ReferenceMachine;
-  readonly workload: WorkloadFactory;
+  readonly subject: SubjectFactory;
   readonly clients?: number;
   /** Requests of all clients together, registrations and repeats not counted. */
   readonly requests?: number;
@@ -108,6 +105,7 @@ export function simulateSingle(options: SingleOptions): SingleReport {
 class SingleRun {
   readonly #options: SingleOptions;
   readonly #world: World;
+  readonly #subject: Subject;
   readonly #disk: Disk;
   readonly #process: Process;
   readonly #network: Network;
@@ -125,7 +123,8 @@ class SingleRun {
     const draw = this.#world.prng(Stream.options, 1);
     this.#disk = new Disk(this.#world, { ...DISK_DEFAULT, ...options.disk });
     for (const { offset, bytes } of engine.format()) this.#disk.install(offset, bytes);
-    this.#history = new History(this.#world, options.reference());
+    this.#subject = options.subject();
+    this.#history = new History(this.#world, this.#subject.reference);
     const { cluster, requestSizeMax } = engine;
     const listensEarly = draw.chance(1, 2);
     const processOptions = { cluster, requestSizeMax, listensEarly };
@@ -156,6 +155,7 @@ class SingleRun {
     this.#runUntilDone('repeated answers');
     this.#quiet();
     this.#history.finish();
+    this.#process.crash('new');
   }
 
   report(failure: SimulationFailure | null): SingleReport {
@@ -167,14 +167,15 @@ class SingleRun {
   }
 
   #makeClients(): void {
-    const { engine, workload, clients, requests, client } = this.#options;
+    const { engine, clients, requests, client } = this.#options;
     const prng = this.#world.prng(Stream.workload);
     const bodySizeMax = engine.requestSizeMax - 256;
     const budget: Budget = { requestsLeft: requests ?? 100 };
+    const wall = (): U64 => this.#world.instant().wall;
     const parts = {
       network: this.#network,
       history: this.#history,
-      workload: workload({ prng, bodySizeMax }),
+      workload: this.#subject.workload({ prng, bodySizeMax, wall }),
       budget,
     };
     const { cluster, release } = engine;
@@ -189,12 +190,14 @@ class SingleRun {
 
   #start(): void {
     this.#history.onLife();
-    this.#machine = new ObservedMachine(this.#options.machine(), this.#history);
-    this.#process.start(this.#options.engine.open(this.#machine));
+    this.#machine = new ObservedMachine(this.#subject.machine(), this.#history);
+    const read = (offset: number, length: number): Uint8Array => this.#disk.peek(offset, length);
+    this.#process.start(this.#options.engine.open(this.#machine, read));
   }
 
   #onReady(): void {
     if (this.#machine !== null) this.#history.onRecovered(this.#machine.root());
+    this.#checkDigest();
   }
 
   #onHalt(code: HaltCode, reason: string): void {
@@ -229,7 +232,13 @@ class SingleRun {
     const endNs = this.#world.nowNs + QUIET_NS;
     while (this.#world.step(endNs));
     this.#runUntil('downtime', () => this.#process.isReady);
-    this.#process.checkMessages();
     if (this.#machine !== null) this.#history.checkRoot(this.#machine.root());
+    this.#checkDigest();
+    this.#process.audit(this.#history);
+  }
+
+  #checkDigest(): void {
+    const progress = this.#process.progress();
+    if (progress !== null) this.#history.checkDigest(progress.commitMin, progress.digest);
   }
 }

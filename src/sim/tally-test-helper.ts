@@ -4,7 +4,7 @@
  */
 import type { ApplyContext, Block, Machine, ReadRequest, Validity } from '../engine/index.ts';
 import { assert, readU32, writeU32 } from '../stdx/index.ts';
-import type { WorkloadFactory } from './workload.ts';
+import type { Subject, Workload, WorkloadOptions } from './subject.ts';
 
 export const TALLY_OPERATION = 200;
 const BODY_SIZE = 16;
@@ -61,7 +61,12 @@ export class TallyMachine implements Machine {
   }
 }
 
-export const tallyWorkload: WorkloadFactory = ({ prng, bodySizeMax }) => ({
+/** The twin of a tally is another tally: what is tested with it is everything else. */
+export function tallySubject(): Subject {
+  return { reference: new TallyMachine(), machine: () => new TallyMachine(), workload };
+}
+
+const workload = ({ prng, bodySizeMax }: WorkloadOptions): Workload => ({
   next: () => {
     const body = new Uint8Array(BODY_SIZE);
     prng.fill(body);

@@ -50,7 +50,6 @@ import {
 } from '../wire/index.ts';
 import { EventHash } from './event-hash.ts';
 import type { EngineSetup } from './single.ts';
-import { TALLY_OPERATION, TallyMachine } from './tally-test-helper.ts';
 
 export type ToyBug =
   | 'ack-before-durable'
@@ -113,16 +112,10 @@ export function toySetup(bug: ToyBug | null = null): EngineSetup {
         poison: true,
       });
       const engine = new ToyEngine(machine, pool, bug);
-      return { engine, pool, messagesHeld: () => 0 };
+      return { engine, pool, releaseMessages: () => {} };
     },
   };
 }
-
-/** Options of a toy run that tests share. */
-export const toyMachine = {
-  machine: (): Machine => new TallyMachine(),
-  reference: (): Machine => new TallyMachine(),
-};
 
 class ToyEngine implements Engine {
   readonly #machine: Machine;
@@ -234,20 +227,20 @@ class ToyEngine implements Engine {
     const operation = bytes[RequestOffset.operation];
     const body = bytes.subarray(HEADER_SIZE, readSize(bytes));
     const isMachines = operation >= 128 && this.#bug !== 'invalid-applied';
-    if (isMachines && operation !== TALLY_OPERATION) {
-      this.#evict(connection, message, EvictionReason.invalidRequestOperation);
-      return;
-    }
-    const validity = isMachines ? this.#machine.validate(operation, body, 1024) : 'valid';
+    const bodySizeMax = REQUEST_SIZE_MAX - HEADER_SIZE;
+    const validity = isMachines ? this.#machine.validate(operation, body, bodySizeMax) : 'valid';
     if (validity !== 'valid') {
-      this.#evict(connection, message, EvictionReason.invalidRequestBody);
+      const { invalidRequestBody, invalidRequestOperation } = EvictionReason;
+      const isBody = validity === 'invalid-body';
+      this.#evict(connection, message, isBody ? invalidRequestBody : invalidRequestOperation);
       return;
     }
     if (!this.#admits(connection, message)) return;
     this.#op++;
     const next = u64Add(this.#timestamp, 1);
     const isNaive = this.#bug === 'timestamps-follow-the-clock';
-    this.#timestamp = isNaive ? now.wall : u64Max(next, now.wall);
+    const span = isMachines ? Math.max(0, this.#machine.reserve(operation, body) - 1) : 0;
+    this.#timestamp = u64Add(isNaive ? now.wall : u64Max(next, now.wall), span);
     const copy = bytes.slice(0, readSize(bytes));
     this.#queue.push({ op: this.#op, timestamp: this.#timestamp, connection, bytes: copy });
     this.#writeNext();

@@ -21,7 +21,7 @@ export const Stream = {
   process: 3,
   workload: 4,
   client: 5,
-  check: 6,
+  swarm: 6,
 } as const;
 
 export type Action = () => void;

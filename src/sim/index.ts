@@ -1,0 +1,44 @@
+/**
+ * sim: a simulated world in which the engines of this project, and yours, are tried out. Everything
+ * in it is drawn from one seed, time included, so a failure is a number that anybody can run again.
+ *
+ * Reading order: `world` (time, chance, fingerprint), `disk` and `sector-store` (what a power cut
+ * leaves), `network`, `client` and `session` (who asks), `process` (who drives an engine),
+ * `observed-machine` and `history` (who checks, and how), `faults`, `subject` (what is tried out),
+ * `single` (a whole run), `crash-everywhere`, `swarm` (which run a seed is).
+ */
+export { COUNTERS, type Counter, Coverage } from './coverage.ts';
+export {
+  type CrashEverywhereOptions,
+  type CrashEverywhereReport,
+  type CrashFailure,
+  crashAt,
+  crashEverywhere,
+} from './crash-everywhere.ts';
+export { DISK_DEFAULT, Disk, type DiskOptions, type LatencyRange } from './disk.ts';
+export { EventHash } from './event-hash.ts';
+export { EventQueue } from './event-queue.ts';
+export { check, type FailureCode, SimulationFailure } from './failure.ts';
+export { type CrashPoint, FAULTS_NONE, type FaultOptions } from './faults.ts';
+export type { NetworkOptions } from './network.ts';
+export { type Life, Process, type Progress } from './process.ts';
+export { GEOMETRY_SMALL, type ReplicaSetupOptions, replicaSetup } from './replica-setup.ts';
+export { type CrashOutcome, type CrashReport, SectorStore } from './sector-store.ts';
+export {
+  type EngineSetup,
+  type SingleOptions,
+  type SingleReport,
+  simulateSingle,
+} from './single.ts';
+export type {
+  Demand,
+  InvalidDemand,
+  ReferenceMachine,
+  Subject,
+  SubjectFactory,
+  Workload,
+  WorkloadOptions,
+} from './subject.ts';
+export { counterSubject, keyValueSubject, ledgerSubject, subjects } from './subjects.ts';
+export { SWARM_COUNTERS, type SwarmOptions, swarmOptions } from './swarm.ts';
+export { World, type WorldOptions } from './world.ts';
