@@ -21,6 +21,7 @@ export {
 } from './load.ts';
 export { median, type Percentiles, percentiles } from './percentile.ts';
 export { findListener, type ProcessReading, readProcess } from './process-meter.ts';
+export { type StartedServer, startAndMeasure } from './start-time.ts';
 export {
   type Launcher,
   ownLauncher,

@@ -24,14 +24,15 @@ export class Workload {
   readonly #options: WorkloadOptions;
   readonly #accountIds: Uint32Array;
   readonly #transferIds: IdSequence;
-  readonly #prng: Prng;
+  readonly #random: Uint32Array;
 
   constructor(options: WorkloadOptions) {
     const { idOrder: order, seed, accountCount, transferCount } = options;
     assert(accountCount >= 2, 'Workload: a transfer needs two accounts');
     this.#options = options;
     this.#transferIds = new IdSequence({ order, seed, count: transferCount });
-    this.#prng = new Prng(seed, 1);
+    const prng = new Prng(seed, 1);
+    this.#random = Uint32Array.from({ length: 4 }, () => prng.u32());
     const accountIds = new IdSequence({ order, seed, count: accountCount });
     this.#accountIds = new Uint32Array(4 * accountCount);
     for (let n = 0; n < accountCount; n++) accountIds.write(n, this.#accountIds, 4 * n);
@@ -40,13 +41,12 @@ export class Workload {
   /** Writes accounts `first` … `first + count − 1` at the start of `words`. */
   writeAccounts(words: Uint32Array, first: number, count: number): void {
     assert(first >= 0 && first + count <= this.#options.accountCount, 'Workload: no such account');
-    const prng = this.#prng;
     for (let i = 0; i < count; i++) {
       const at = i * RECORD_WORDS;
       words.fill(0, at, at + RECORD_WORDS);
-      this.#writeAccountId(first + i, words, at + AccountWord.id);
+      copyId(this.#accountIds, first + i, words, at + AccountWord.id);
       for (let word = AccountWord.userData128; word <= AccountWord.userData32; word++) {
-        words[at + word] = prng.u32();
+        words[at + word] = random(this.#random);
       }
       words[at + AccountWord.ledger] = LEDGER;
       words[at + AccountWord.codeFlags] = ACCOUNT_CODE;
@@ -60,23 +60,28 @@ export class Workload {
       'Workload: no such transfer',
     );
     const { accountCount } = this.#options;
-    const prng = this.#prng;
+    const ids = this.#transferIds;
+    const accountIds = this.#accountIds;
+    const state = this.#random;
     for (let i = 0; i < count; i++) {
       const at = i * RECORD_WORDS;
-      const debit = prng.below(accountCount);
-      const step = 1 + prng.below(accountCount - 1);
-      this.#transferIds.write(first + i, words, at + TransferWord.id);
-      this.#writeAccountId(debit, words, at + TransferWord.debitAccountId);
-      this.#writeAccountId((debit + step) % accountCount, words, at + TransferWord.creditAccountId);
-      words.fill(0, at + TransferWord.amount, at + TransferWord.userData128);
-      words[at + TransferWord.amount] = 1 + prng.below(AMOUNT_MAX);
+      const debit = below(state, accountCount);
+      const other = debit + 1 + below(state, accountCount - 1);
+      const credit = other < accountCount ? other : other - accountCount;
+      ids.write(first + i, words, at + TransferWord.id);
+      copyId(accountIds, debit, words, at + TransferWord.debitAccountId);
+      copyId(accountIds, credit, words, at + TransferWord.creditAccountId);
+      for (let word = TransferWord.amount; word < TransferWord.userData128; word++) {
+        words[at + word] = 0;
+      }
+      words[at + TransferWord.amount] = 1 + below(state, AMOUNT_MAX);
       for (let word = TransferWord.userData128; word <= TransferWord.userData32; word++) {
-        words[at + word] = prng.u32();
+        words[at + word] = random(state);
       }
       words[at + TransferWord.timeout] = 0;
       words[at + TransferWord.ledger] = LEDGER;
       // The code is a random number from 1 to 65535, the flags above it are zero.
-      words[at + TransferWord.codeFlags] = 1 + prng.below(0xffff);
+      words[at + TransferWord.codeFlags] = 1 + below(state, 0xffff);
       words[at + TransferWord.timestamp] = 0;
       words[at + TransferWord.timestamp + 1] = 0;
     }
@@ -86,10 +91,35 @@ export class Workload {
   writeTransferIds(words: Uint32Array, first: number, count: number): void {
     for (let i = 0; i < count; i++) this.#transferIds.write(first + i, words, 4 * i);
   }
+}
 
-  #writeAccountId(n: number, words: Uint32Array, at: number): void {
-    for (let i = 0; i < 4; i++) words[at + i] = this.#accountIds[4 * n + i];
-  }
+/**
+ * The next 32 random bits of a shift-register generator with its state in a typed array: the load
+ * must cost little beside the server that it measures, and needs no better chance than this.
+ */
+function random(state: Uint32Array): number {
+  const first = state[0];
+  const last = state[3];
+  const mixed = first ^ (first << 11);
+  state[0] = state[1];
+  state[1] = state[2];
+  state[2] = last;
+  const next = (last ^ (last >>> 19) ^ mixed ^ (mixed >>> 8)) >>> 0;
+  state[3] = next;
+  return next;
+}
+
+/** Nearly uniform in 0 … bound − 1. */
+function below(state: Uint32Array, bound: number): number {
+  return Math.floor((random(state) * bound) / 0x1_0000_0000);
+}
+
+function copyId(ids: Uint32Array, n: number, words: Uint32Array, at: number): void {
+  const from = 4 * n;
+  words[at] = ids[from];
+  words[at + 1] = ids[from + 1];
+  words[at + 2] = ids[from + 2];
+  words[at + 3] = ids[from + 3];
 }
 
 const counts = new Uint16Array(1);

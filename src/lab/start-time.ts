@@ -1,0 +1,116 @@
+/**
+ * How long a server takes from exec until it serves: a register request, as raw bytes, is offered
+ * every 5 ms until it is answered. No client of ours or anybody's stands between, since a client's
+ * own timers (600 ms for the official one) would be what is measured.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { connect, type Socket } from 'node:net';
+import { CLIENT_RELEASE, LedgerSession } from '../client/index.ts';
+import { assert, readU32 } from '../stdx/index.ts';
+import { Command, HEADER_SIZE, MessagePool, Offset, readCommand } from '../wire/index.ts';
+import { TemporaryClusterError } from './errors.ts';
+import type { Launcher } from './temporary-cluster.ts';
+
+const RETRY_MS = 5;
+const TIMEOUT_MS = 120_000;
+
+export interface StartedServer {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** From just before exec until the answer, milliseconds. */
+  readonly startMs: number;
+}
+
+/** Starts a server of cluster 0 on this port and waits for its first answer. */
+export async function startAndMeasure(
+  launcher: Launcher,
+  port: number,
+  file: string,
+): Promise<StartedServer> {
+  assert(port > 0, 'startAndMeasure: the port must be known');
+  const request = registerRequest();
+  const parameters = [...launcher.arguments, 'start', `--addresses=${port}`, file];
+  const beganMs = performance.now();
+  const child = spawn(launcher.executable, parameters, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors = (errors + chunk.toString()).slice(-2000);
+  });
+  const exited = new Promise<never>((_, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      const line = errors.trim().split('\n').at(-1) ?? '';
+      reject(new TemporaryClusterError(`start ended with ${code}: ${line}`));
+    });
+  });
+  exited.catch(() => {});
+  const ended = new AbortController();
+  try {
+    const answered = firstAnswer(port, request, ended.signal);
+    const startMs = (await Promise.race([answered, exited])) - beganMs;
+    return { child, pid: child.pid ?? 0, startMs };
+  } finally {
+    ended.abort();
+  }
+}
+
+/** A register request as a session sends it. */
+function registerRequest(): Uint8Array {
+  const sizes = { requestSlotSize: 4096, requestSlots: 0, replySlots: 0, smallSlots: 0 };
+  const session = new LedgerSession({
+    clientId: crypto.getRandomValues(new Uint8Array(16)),
+    cluster: new Uint8Array(16),
+    replicaCount: 1,
+    release: CLIENT_RELEASE,
+    checksum: new MessagePool(sizes).checksum,
+    seed: 0,
+  });
+  session.start(0);
+  for (const effect of session.onConnected(0, 0)) {
+    if (effect.type === 'send' && readCommand(effect.bytes) === Command.request) {
+      return effect.bytes;
+    }
+  }
+  throw new TemporaryClusterError('no register request was made');
+}
+
+/** Resolves with the time of the first reply; `signal` ends the attempts. */
+function firstAnswer(port: number, request: Uint8Array, signal: AbortSignal): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let socket: Socket | null = null;
+    let connected = false;
+    const timer = setInterval(attempt, RETRY_MS);
+    const deadlineMs = performance.now() + TIMEOUT_MS;
+    signal.addEventListener('abort', () => {
+      clearInterval(timer);
+      socket?.destroy();
+    });
+
+    function attempt(): void {
+      if (performance.now() > deadlineMs) {
+        reject(new TemporaryClusterError(`no answer within ${TIMEOUT_MS} ms`));
+      } else if (connected) socket?.write(request);
+      else if (socket === null) open();
+    }
+
+    function open(): void {
+      connected = false;
+      const opened = connect({ port, host: '127.0.0.1', noDelay: true });
+      socket = opened;
+      opened.on('connect', () => {
+        connected = true;
+        opened.write(request);
+      });
+      opened.on('data', (chunk) => {
+        if (chunk.length < HEADER_SIZE || readCommand(chunk) !== Command.reply) return;
+        assert(readU32(chunk, Offset.release) === CLIENT_RELEASE, 'firstAnswer: not our reply');
+        resolve(performance.now());
+      });
+      opened.on('error', () => {});
+      opened.on('close', () => {
+        connected = false;
+        socket = null;
+      });
+    }
+  });
+}
