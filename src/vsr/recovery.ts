@@ -156,7 +156,7 @@ export class Recovery {
       ...this.#options,
       superblock: current,
       scan: this.#scan,
-      head: journal.opDurable,
+      head,
     });
     this.#phase = 'replay';
   }

@@ -57,7 +57,7 @@ export class Replay {
   }
 
   get isDone(): boolean {
-    return this.#options.state.commitMin === this.#options.head;
+    return this.#options.state.commitMin >= this.#options.head;
   }
 
   onRead(token: number, bytes: Uint8Array): void {

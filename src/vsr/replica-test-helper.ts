@@ -37,8 +37,7 @@ import {
   sealHeader,
 } from '../wire/index.ts';
 import { formatWrites } from './file/format.ts';
-import type { Geometry } from './file/geometry.ts';
-import { SUPERBLOCK_AREA_SIZE } from './file/geometry.ts';
+import { fixedSize, type Geometry, SUPERBLOCK_AREA_SIZE } from './file/geometry.ts';
 import { readSuperblock } from './file/superblock-codec.ts';
 import { poolSizes } from './pool-sizes.ts';
 import { RELEASE, Replica, type ReplicaOptions } from './replica.ts';
@@ -50,16 +49,19 @@ export const CLUSTER: Uint8Array = new Uint8Array(16);
 export const WALL_START: U64 = u64FromNumber(1_000_000_000_000);
 
 export class TestDisk {
+  /** The file; beyond its end nothing can be read. */
   bytes: Uint8Array = new Uint8Array(0);
 
   write(offset: number, bytes: Uint8Array): void {
     const end = offset + bytes.length;
-    if (end > this.bytes.length) {
-      const grown = new Uint8Array(end);
-      grown.set(this.bytes);
-      this.bytes = grown;
-    }
+    if (end > this.bytes.length) this.resize(end);
     this.bytes.set(bytes, offset);
+  }
+
+  resize(size: number): void {
+    const resized = new Uint8Array(size);
+    resized.set(this.bytes.subarray(0, size));
+    this.bytes = resized;
   }
 
   read(offset: number, length: number): Uint8Array {
@@ -75,6 +77,7 @@ export class TestDisk {
 
 export function formatDisk(geometry: Geometry = GEOMETRY_SMALL): TestDisk {
   const disk = new TestDisk();
+  disk.resize(fixedSize(geometry));
   const replicaId = new Uint8Array(16).fill(7);
   const options = { cluster: CLUSTER, replica: 0, replicaCount: 1, replicaId, geometry };
   for (const write of formatWrites({ ...options, release: RELEASE }, checksum)) {
