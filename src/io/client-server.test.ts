@@ -75,7 +75,12 @@ interface World {
 }
 
 async function start(
-  options: { onread?: boolean; requestSlots?: number; limits?: Partial<ClientServerLimits> } = {},
+  options: {
+    onread?: boolean;
+    requestSlots?: number;
+    limits?: Partial<ClientServerLimits>;
+    early?: boolean;
+  } = {},
 ): Promise<World> {
   const pool = new MessagePool({
     requestSlotSize: 65_536,
@@ -97,6 +102,7 @@ async function start(
   });
   echo.server = server;
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  if (options.early !== true) server.admit();
   const close = async (): Promise<void> => {
     echo.answerAll();
     await server.shutdown();
@@ -362,6 +368,28 @@ test('a half-sent message may keep its slot only while nobody else wants it', as
   await slow.isClosed();
   assert.equal(world.server.counters().closed['receive-stalled'], 1);
   await world.close();
+});
+
+test('what arrives before the server admits is answered afterwards', async () => {
+  const world = await start({ early: true });
+  const raw = await Raw.open(world.port);
+  const gone = await Raw.open(world.port);
+  const bytes = request(500);
+  raw.write(bytes);
+  gone.write(bytes);
+  gone.socket.resetAndDestroy();
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  assert.deepEqual(world.server.counters().received, {});
+  world.server.admit();
+  assert.deepEqual(await raw.read(bytes.length), bytes);
+  await world.close();
+});
+
+test('a server that never admitted can be shut down', async () => {
+  const world = await start({ early: true });
+  const raw = await Raw.open(world.port);
+  await world.close();
+  await raw.isClosed();
 });
 
 test('connections above the limit are refused', async () => {

@@ -91,6 +91,8 @@ export class ClientServer implements ConnectionOwner {
   /** Connections that wait for a slot, longest wait first. */
   #blocked: Connection[] = [];
   #resuming: boolean = false;
+  /** Accepted before `admit`: not read, so what they send waits in the kernel. */
+  #early: Socket[] | null = [];
   #idLast: ConnectionId = 0;
   #sweep: NodeJS.Timeout | null = null;
   #closing: boolean = false;
@@ -115,7 +117,8 @@ export class ClientServer implements ConnectionOwner {
   }
 
   /**
-   * Begins to accept; resolves to where, with the port that the system chose for port 0.
+   * Takes the address, so that a conflict shows at once; resolves to where, with the port that the
+   * system chose for port 0. Connections wait, unread, until `admit`.
    * @throws AddressInUseError, AddressUnavailableError
    */
   listen(address: Address): Promise<Address> {
@@ -131,6 +134,13 @@ export class ClientServer implements ConnectionOwner {
         resolve({ host: bound.address, port: bound.port });
       });
     });
+  }
+
+  /** From now on connections are served, those that waited first. */
+  admit(): void {
+    const early = this.#early;
+    this.#early = null;
+    for (const socket of early ?? []) this.#serve(socket);
   }
 
   /** Takes over one reference and releases it when the bytes have left or were dropped. */
@@ -199,6 +209,8 @@ export class ClientServer implements ConnectionOwner {
     if (this.#closing) return;
     this.#closing = true;
     if (this.#sweep !== null) clearInterval(this.#sweep);
+    for (const socket of this.#early?.splice(0) ?? []) socket.destroy();
+    if (!this.#server.listening) return;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const connection of this.#connections.values()) {
       this.#closed.add('shutdown');
@@ -233,13 +245,23 @@ export class ClientServer implements ConnectionOwner {
 
   #accept(accepted: Socket): void {
     this.#accepted += 1;
-    const peer = peerText(accepted);
-    if (this.#closing || this.#connections.size >= this.#limits.connectionsMax) {
+    const count = this.#connections.size + (this.#early?.length ?? 0);
+    if (this.#closing || count >= this.#limits.connectionsMax) {
       this.#closed.add('connections-max');
+      const peer = peerText(accepted);
       this.#warn('connections-max', `connection from ${peer} refused: too many connections`);
       accepted.destroy();
-      return;
+    } else if (this.#early === null) {
+      this.#serve(accepted);
+    } else {
+      accepted.on('error', () => accepted.destroy());
+      this.#early.push(accepted);
     }
+  }
+
+  #serve(accepted: Socket): void {
+    if (accepted.destroyed) return;
+    const peer = peerText(accepted);
     this.#idLast += 1;
     const { pool, cluster, requestSizeMax } = this.#options;
     const framer = new Framer({ pool, cluster, requestSizeMax, commands: clientCommands });

@@ -76,8 +76,8 @@ test('what a killed creator left behind is removed, what a living one writes is 
 });
 
 const refusals: readonly (readonly [string, string, RegExp])[] = [
-  ['missing/data', 'ERR_FOLDER_MISSING', /^folder .*missing does not exist$/],
-  ['new/data', 'ERR_FOLDER_MISSING', /new is not a folder$/],
+  ['missing/data', 'ERR_DATA_FILE_MISSING', /^cannot create .*: folder .*missing does not exist$/],
+  ['new/data', 'ERR_DATA_FILE_MISSING', /new is not a folder$/],
 ];
 for (const [name, code, message] of refusals) {
   test(`creating ${name} fails with ${code}`, async () => {
@@ -92,7 +92,7 @@ test('a folder that cannot be written is named', async (t) => {
   const path = process.getuid?.() === 0 ? '/proc/data' : '/data';
   await assert.rejects(createDataFile({ path, sizeBytes, pieces: pieces() }), (error) => {
     assert.ok(error instanceof Error && 'code' in error);
-    assert.match(String(error.code), /^ERR_(READ_ONLY|FOLDER_MISSING)$/);
+    assert.match(String(error.code), /^ERR_(READ_ONLY|DATA_FILE_MISSING)$/);
     return true;
   });
 });

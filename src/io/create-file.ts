@@ -39,7 +39,7 @@ let sequence = 0;
 
 /**
  * Writes all pieces and syncs file and folder.
- * @throws DataFileExistsError, ReadOnlyError, NoSpaceError, DataFileError (`ERR_FOLDER_MISSING`)
+ * @throws DataFileExistsError, ReadOnlyError, NoSpaceError, DataFileError (`ERR_DATA_FILE_MISSING`: its folder is)
  */
 export async function createDataFile(options: CreateOptions): Promise<void> {
   const { path } = options;
@@ -166,9 +166,9 @@ function createError(error: unknown, path: string, sizeBytes: number): Roundelay
   const folder = dirname(path);
   switch (systemCode(error)) {
     case 'ENOENT':
-      return new DataFileError('ERR_FOLDER_MISSING', path, `folder ${folder} does not exist`);
+      return folderMissing(path, `folder ${folder} does not exist`);
     case 'ENOTDIR':
-      return new DataFileError('ERR_FOLDER_MISSING', path, `${folder} is not a folder`);
+      return folderMissing(path, `${folder} is not a folder`);
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
@@ -176,4 +176,8 @@ function createError(error: unknown, path: string, sizeBytes: number): Roundelay
     default:
       return fromSystemError(error, path, sizeBytes);
   }
+}
+
+function folderMissing(path: string, message: string): DataFileError {
+  return new DataFileError('ERR_DATA_FILE_MISSING', path, `cannot create ${path}: ${message}`);
 }

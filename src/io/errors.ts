@@ -148,6 +148,26 @@ export class NoSpaceError extends DataFileError {
   }
 }
 
+/** The machine or the container has less memory than the replica was going to take. */
+export class NotEnoughMemoryError extends RoundelayError {
+  override readonly name: string = 'NotEnoughMemoryError';
+  readonly neededBytes: number;
+  readonly availableBytes: number;
+
+  constructor(neededBytes: number, availableBytes: number) {
+    const needed = Math.ceil(neededBytes / 1_048_576);
+    const available = Math.floor(availableBytes / 1_048_576);
+    super('ERR_NO_MEMORY', `the replica needs ${needed} MiB of memory, there are ${available} MiB`);
+    this.neededBytes = neededBytes;
+    this.availableBytes = availableBytes;
+  }
+}
+
+/** A replica that has proof of differing from its cluster, or found a bug in itself, stopped. */
+export class ReplicaHaltedError extends RoundelayError {
+  override readonly name: string = 'ReplicaHaltedError';
+}
+
 /** The operating system failed an operation for a reason that has no class of its own. */
 export class StorageFailedError extends DataFileError {
   override readonly name: string = 'StorageFailedError';

@@ -1,0 +1,63 @@
+/** Makes the data file of one replica: everything that is fixed for its whole life is decided here. */
+import { createDataFile, DataFileMismatchError, type MemoryFile } from '../io/index.ts';
+import { type FormatWrite, fixedSize, formatWrites, RELEASE } from '../vsr/index.ts';
+import { createChecksum } from '../wire/index.ts';
+import { type ClusterId, clusterBytes, geometryOf } from './options.ts';
+
+export interface FormatLedgerOptions {
+  readonly path: string;
+  /** Default 0. Clients must name the same. */
+  readonly cluster?: ClusterId;
+  /** Index of this replica. Default 0. */
+  readonly replica?: number;
+  /** Default 1, and for now the only one. */
+  readonly replicaCount?: number;
+  /** A small file and small requests (32 KiB), for laptops and tests. */
+  readonly development?: boolean;
+}
+
+export interface FormattedFile {
+  readonly path: string;
+  /** Bytes; the file grows with the data beyond that. */
+  readonly sizeBytes: number;
+}
+
+/**
+ * Creates a data file, readable by its owner only; all of it or nothing.
+ * @throws DataFileExistsError, DataFileMissingError (its folder), ReadOnlyError, NoSpaceError,
+ *   DataFileMismatchError (a replica count that this release cannot run)
+ */
+export async function formatLedger(options: FormatLedgerOptions): Promise<FormattedFile> {
+  const { path } = options;
+  const sizeBytes = fixedSize(geometryOf(options.development ?? false));
+  await createDataFile({ path, sizeBytes, pieces: freshFile(options) });
+  return { path, sizeBytes };
+}
+
+/** The same in memory. */
+export function formatMemory(file: MemoryFile, options: Omit<FormatLedgerOptions, 'path'>): void {
+  const pieces = freshFile({ ...options, path: 'in memory' });
+  for (const { offset, bytes } of pieces) file.put(offset, bytes);
+}
+
+function freshFile(options: FormatLedgerOptions): Generator<FormatWrite, void, void> {
+  const { path, cluster = 0, replica = 0, replicaCount = 1, development = false } = options;
+  if (replicaCount !== 1 || replica !== 0) {
+    throw new DataFileMismatchError(
+      'ERR_DATA_FILE_MISMATCH',
+      path,
+      `replica ${replica} of ${replicaCount} was asked for, this release runs a single replica`,
+    );
+  }
+  return formatWrites(
+    {
+      cluster: clusterBytes(cluster),
+      replica,
+      replicaCount,
+      replicaId: crypto.getRandomValues(new Uint8Array(16)),
+      geometry: geometryOf(development),
+      release: RELEASE,
+    },
+    createChecksum(),
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * What a replica says of itself when it is asked: the engine's status and what only the host knows,
+ * as JSON in a reply of our own. It is made without the engine's help, so it comes in any state.
+ */
+import type { ClientServerCounters, StorageCounters } from '../io/index.ts';
+import { assert } from '../stdx/index.ts';
+import { RELEASE, type ReplicaStatus } from '../vsr/index.ts';
+import {
+  type Checksum,
+  Command,
+  HEADER_SIZE,
+  initHeader,
+  MESSAGE_SIZE_MAX,
+  sealBody,
+  sealHeader,
+} from '../wire/index.ts';
+
+export interface StatusReport extends ReplicaStatus {
+  /** Where it listens. */
+  readonly address: string;
+  readonly pid: number;
+  /** Since the server began to start. */
+  readonly uptimeMs: number;
+  /** Resident. */
+  readonly memoryBytes: number;
+  /** Path of the data file. */
+  readonly file: string;
+  /** How durable writes are made: `direct`, `dsync`, `fdatasync` or `memory`. */
+  readonly durability: string;
+  readonly storage: StorageCounters;
+  readonly clients: ClientServerCounters;
+}
+
+/** The whole message, sealed. */
+export function statusReply(
+  report: StatusReport,
+  cluster: Uint8Array,
+  checksum: Checksum,
+): Uint8Array {
+  const body = new TextEncoder().encode(JSON.stringify(report));
+  const size = HEADER_SIZE + body.length;
+  assert(size <= MESSAGE_SIZE_MAX, 'statusReply: too large');
+  const bytes = new Uint8Array(size);
+  const { view, replica } = report;
+  initHeader(bytes, {
+    command: Command.statusReply,
+    size,
+    cluster,
+    view,
+    release: RELEASE,
+    replica,
+  });
+  bytes.set(body, HEADER_SIZE);
+  sealBody(bytes, checksum);
+  sealHeader(bytes, checksum);
+  return bytes;
+}

@@ -1,0 +1,38 @@
+/**
+ * Sentences for the traces of an engine. Traces are names and values, for machines; a person who
+ * reads a log wants to know what happened and to whom. A trace without a sentence here is shown by
+ * its name.
+ */
+import type { TraceValue } from '../engine/index.ts';
+
+export type TraceFields = { readonly [name: string]: TraceValue };
+
+const sentences: { readonly [event: string]: (fields: TraceFields) => string } = {
+  'client-evicted': evictedText,
+  'session-evicted': (fields) =>
+    `the least recently used of ${fields['sessionsMax']} sessions made room for a new client`,
+  'disk-full': () =>
+    'the disk is full: reads go on, new operations are refused until there is room',
+  'log-repaired': () => 'the log was damaged where it does not matter, and has been repaired',
+  checkpoint: (fields) => `checkpoint at operation ${fields['op']} written`,
+};
+
+export function traceText(event: string, fields: TraceFields): string {
+  return sentences[event]?.(fields) ?? event.replaceAll('-', ' ');
+}
+
+function evictedText(fields: TraceFields): string {
+  const { reason, clientRelease, serverRelease, clientReleaseMin, sessionsMax } = fields;
+  switch (reason) {
+    case 'client-release-too-low':
+    case 'client-release-too-high':
+      return (
+        `client of release ${clientRelease} refused, ` +
+        `this server (${serverRelease}) serves ${clientReleaseMin} to ${serverRelease}`
+      );
+    case 'no-session':
+      return `client evicted: it has no session (any more), ${sessionsMax} are kept`;
+    default:
+      return `client evicted: ${String(reason).replaceAll('-', ' ')}`;
+  }
+}
