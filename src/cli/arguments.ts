@@ -1,0 +1,51 @@
+/** Values of flags: numbers with `_`, cluster ids, choices. What makes no sense is one line. */
+
+import type { Command, Option } from 'commander';
+import { ExitCode } from './exit-codes.ts';
+import { CliError } from './problem.ts';
+
+/** A parser for integers from `min` to `max`, written plainly or as `200_000`. */
+export function integer(flag: string, min: number, max: number): (text: string) => number {
+  return (text) => {
+    const digits = /^\d+(_\d+)*$/.test(text) ? text.replaceAll('_', '') : '';
+    const value = digits === '' ? Number.NaN : Number(digits);
+    if (!(value >= min && value <= max)) {
+      throw usage(`${flag} must be a number from ${min} to ${max}, not "${text}"`);
+    }
+    return value;
+  };
+}
+
+/** `--cluster` of commands that talk to a cluster: a 128-bit number in decimal, 0 by default. */
+export function clusterOption(command: Command): Option {
+  const option = command.createOption('--cluster <id>', 'cluster id');
+  return option.argParser(clusterId('--cluster')).default(0n, '0');
+}
+
+/** A parser for 128-bit cluster ids in decimal. */
+export function clusterId(flag: string): (text: string) => bigint {
+  return (text) => {
+    const digits = /^\d+(_\d+)*$/.test(text) ? text.replaceAll('_', '') : '';
+    const value = digits === '' || digits.length > 39 ? -1n : BigInt(digits);
+    if (value < 0n || value >> 128n !== 0n) {
+      throw usage(`${flag} must be a whole number below 2^128, not "${text}"`);
+    }
+    return value;
+  };
+}
+
+/** One of a few words. */
+export function choice<T extends string>(flag: string, words: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = words.find((word) => word === text);
+    if (found === undefined) {
+      throw usage(`${flag} must be one of ${words.join(', ')}, not "${text}"`);
+    }
+    return found;
+  };
+}
+
+/** The error for a command line that makes no sense. */
+export function usage(message: string): CliError {
+  return new CliError(message, ExitCode.usage);
+}

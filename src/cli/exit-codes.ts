@@ -1,0 +1,72 @@
+/**
+ * Exit codes: one per kind of trouble, so that scripts and supervisors can tell them apart. They
+ * are part of the public face: a number is never given a second meaning. `roundelay help` prints
+ * this table.
+ */
+export const ExitCode = {
+  ok: 0,
+  /** A bug in the program. */
+  internal: 1,
+  /** An unknown command or flag, or a value that makes no sense. */
+  usage: 2,
+  /** Used by bin/roundelay.js, which repeats the number. */
+  nodeTooOld: 3,
+  fileMissing: 10,
+  fileExists: 11,
+  fileNotWritable: 12,
+  diskFull: 13,
+  fileInUse: 14,
+  fileCorrupt: 15,
+  /** Written by a newer or an older release. */
+  formatVersion: 16,
+  /** Another cluster, replica count or geometry than asked for. */
+  fileMismatch: 17,
+  addressInUse: 20,
+  /** Not an address of this machine, or a port that needs privileges. */
+  addressUnavailable: 21,
+  /** The machine or the container has too little memory. */
+  outOfMemory: 22,
+  /** Nobody listens where a server was to be. */
+  nobodyListens: 30,
+  wrongCluster: 31,
+  /** Something is there, but no answer came in time. */
+  noAnswer: 32,
+  /** The cluster has ended the session or refuses this release. */
+  evicted: 33,
+  /** A benchmark's transfer was not created, or a check failed. */
+  loadFailed: 40,
+  /** The disk failed under a running server. */
+  storageFailed: 50,
+  /** A replica that has proof of being different from the others. */
+  diverged: 51,
+  /** Ended by SIGINT or SIGTERM before the work was done (servers end with 0). */
+  interrupted: 130,
+} as const;
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+
+/** The table for people; the order is that of the numbers. */
+export const exitCodeTexts: readonly (readonly [ExitCode, string])[] = [
+  [ExitCode.ok, 'done'],
+  [ExitCode.internal, 'a bug in this program'],
+  [ExitCode.usage, 'unknown command or flag, or a value that makes no sense'],
+  [ExitCode.nodeTooOld, 'the running Node is too old'],
+  [ExitCode.fileMissing, 'the data file does not exist'],
+  [ExitCode.fileExists, 'the data file exists already'],
+  [ExitCode.fileNotWritable, 'no permission to write the file or its folder'],
+  [ExitCode.diskFull, 'the disk is full'],
+  [ExitCode.fileInUse, 'another process has the data file open'],
+  [ExitCode.fileCorrupt, 'the file is damaged or no data file'],
+  [ExitCode.formatVersion, 'the data file is of another release'],
+  [ExitCode.fileMismatch, 'the data file is of another cluster, size or kind'],
+  [ExitCode.addressInUse, 'the address is in use'],
+  [ExitCode.addressUnavailable, 'the address cannot be listened on'],
+  [ExitCode.outOfMemory, 'there is too little memory'],
+  [ExitCode.nobodyListens, 'nobody listens at the address'],
+  [ExitCode.wrongCluster, 'the server is of another cluster'],
+  [ExitCode.noAnswer, 'no answer in time'],
+  [ExitCode.evicted, 'the cluster has ended the session'],
+  [ExitCode.loadFailed, 'a result of the load is not what it must be'],
+  [ExitCode.storageFailed, 'the disk failed under the server'],
+  [ExitCode.diverged, 'the replica differs from its cluster'],
+  [ExitCode.interrupted, 'interrupted before the work was done'],
+];

@@ -1,0 +1,60 @@
+/** `roundelay format`: makes a data file; what is fixed for its life is decided here. */
+import { randomFillSync } from 'node:crypto';
+import type { Command } from 'commander';
+import { clusterId, integer, usage } from './arguments.ts';
+import { explain } from './problem.ts';
+
+const REPLICAS_MAX = 6;
+
+interface Options {
+  cluster?: bigint;
+  replica: number;
+  replicaCount: number;
+  development?: boolean;
+}
+
+export function define(command: Command): void {
+  command
+    .argument('<file>', 'the data file to create; an existing one is never overwritten')
+    .addOption(
+      command
+        .createOption('--cluster <id>', 'cluster id, the same for all replicas and clients')
+        .argParser(clusterId('--cluster'))
+        .default(undefined, 'a random one'),
+    )
+    .requiredOption(
+      '--replica <index>',
+      'which replica this is, from 0',
+      integer('--replica', 0, REPLICAS_MAX - 1),
+    )
+    .requiredOption(
+      '--replica-count <count>',
+      'how many there are (1; more come with the next release)',
+      integer('--replica-count', 1, REPLICAS_MAX),
+    )
+    .option('--development', 'a small file and small requests (32 KiB), for laptops and tests')
+    .action((file: string, options: Options) => run(file, options));
+}
+
+async function run(path: string, options: Options): Promise<void> {
+  const { replica, replicaCount } = options;
+  if (replica >= replicaCount) {
+    throw usage(`--replica=${replica} is not below --replica-count=${replicaCount}`);
+  }
+  const cluster = options.cluster ?? randomCluster();
+  const development = options.development ?? false;
+  const { formatLedger } = await import('../host/index.ts');
+  try {
+    const made = await formatLedger({ path, cluster, replica, replicaCount, development });
+    const mebibytes = (made.sizeBytes / 1_048_576).toFixed(1);
+    console.log(`formatted ${path}: cluster ${cluster}, replica ${replica}, ${mebibytes} MiB`);
+    console.log(`start it: roundelay start --addresses=3000 ${path}`);
+  } catch (error) {
+    throw explain(error, { command: 'format', file: path });
+  }
+}
+
+function randomCluster(): bigint {
+  const [low = 0n, high = 0n] = randomFillSync(new BigUint64Array(2));
+  return (high << 64n) | low;
+}

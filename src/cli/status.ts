@@ -1,0 +1,122 @@
+/** `roundelay status`: asks every replica how it is; a table for people, JSON for machines. */
+import type { Command } from 'commander';
+import type { ReplicaReport } from '../client/index.ts';
+import { clusterOption, integer } from './arguments.ts';
+import { CliError, explain } from './problem.ts';
+
+interface Options {
+  addresses: string;
+  cluster: bigint;
+  timeoutMs: number;
+  json?: boolean;
+}
+
+/** One replica's answer, or why there is none. */
+interface Answer {
+  readonly address: string;
+  readonly status: ReplicaReport | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+export function define(command: Command): void {
+  command
+    .requiredOption('--addresses <list>', 'the replicas to ask')
+    .addOption(clusterOption(command))
+    .option(
+      '--timeout-ms <ms>',
+      'how long to wait for each',
+      integer('--timeout-ms', 1, 600_000),
+      2000,
+    )
+    .option('--json', 'one JSON object with everything that the replicas report')
+    .action((options: Options) => run(options));
+}
+
+async function run(options: Options): Promise<void> {
+  const situation = { command: 'status', addresses: options.addresses };
+  const { parseAddresses, addressText } = await import('../io/index.ts');
+  const { requestStatus } = await import('../client/index.ts');
+  let first: unknown = null;
+  try {
+    const addresses = parseAddresses(options.addresses);
+    const { cluster, timeoutMs } = options;
+    const answers = await Promise.all(
+      addresses.map(async (address): Promise<Answer> => {
+        try {
+          const status = await requestStatus({ address, cluster, timeoutMs });
+          return { address: addressText(address), status, error: null };
+        } catch (error) {
+          first ??= error;
+          const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+          const message = error instanceof Error ? error.message : String(error);
+          return { address: addressText(address), status: null, error: { code, message } };
+        }
+      }),
+    );
+    // Nobody has answered: that is an error, not a table.
+    if (answers.every((answer) => answer.status === null)) throw first;
+    if (options.json === true) console.log(JSON.stringify({ replicas: answers }));
+    else console.log(await table(answers));
+  } catch (error) {
+    throw explain(error, situation);
+  }
+  const explained = first === null ? null : explain(first, situation);
+  if (explained instanceof CliError) process.exitCode = explained.exitCode;
+}
+
+/** A column per replica, since a replica says more than fits into a row. */
+async function table(answers: readonly Answer[]): Promise<string> {
+  const { default: Table } = await import('cli-table3');
+  const lines = new Table({
+    head: ['', ...answers.map(({ address }) => address)],
+    style: { head: [] },
+  });
+  const rows: readonly (readonly [string, (status: ReplicaReport) => unknown])[] = [
+    ['role', (status) => status['role']],
+    ['cluster', (status) => status['cluster']],
+    ['replica', (status) => `${text(status['replica'])} of ${text(status['replicaCount'])}`],
+    ['release', (status) => release(status['release'])],
+    ['view', (status) => status['view']],
+    ['op', (status) => status['op']],
+    ['commit', (status) => `${text(status['commitMin'])} (known ${text(status['commitMax'])})`],
+    ['durable', (status) => status['opDurable']],
+    ['checkpoint', (status) => field(status['checkpoint'], 'op')],
+    ['checkpoint root', (status) => field(status['checkpoint'], 'root')],
+    ['digest', (status) => status['digest']],
+    ['sessions', (status) => status['sessions']],
+    ['dropped', (status) => counts(status['dropped'])],
+    ['refused', (status) => counts(status['refused'])],
+  ];
+  for (const [name, pick] of rows) {
+    const cells = answers.map(({ status }) => (status === null ? '' : text(pick(status))));
+    if (cells.some((cell) => cell !== '')) lines.push([name, ...cells]);
+  }
+  if (answers.some(({ error }) => error !== null)) {
+    lines.push(['no answer', ...answers.map(({ error }) => error?.code ?? '')]);
+  }
+  return lines.toString();
+}
+
+function text(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function field(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
+}
+
+/** Counters that are not zero, one a line. */
+function counts(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return '';
+  const lines = Object.entries(value).flatMap(([name, count]) =>
+    count === 0 ? [] : [`${name} ${text(count)}`],
+  );
+  return lines.length === 0 ? 'none' : lines.join('\n');
+}
+
+function release(value: unknown): string {
+  if (typeof value !== 'number') return text(value);
+  return `${value >>> 16}.${(value >>> 8) & 0xff}.${value & 0xff}`;
+}
