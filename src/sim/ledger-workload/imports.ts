@@ -48,9 +48,20 @@ export class ImportTimes {
       this.#state.transferTimestampMax(),
       this.#batchMax,
       this.#cursor,
+      this.#expiryTimestamp(),
       prng.pick([0n, 1n, TIMESTAMP_MAX, (1n << 64n) - 2n]),
     ]);
     const time = point + BigInt(prng.between(0, 2)) - 1n;
     return time < 0n ? 0n : time;
+  }
+
+  /** When one of the last expiries was recorded: no object has that time, so it is free to take. */
+  #expiryTimestamp(): bigint {
+    const { events } = this.#state;
+    for (let i = 1; i <= 20; i++) {
+      const event = events.at(-i);
+      if (event?.kind === 'expired' && this.#prng.chance(1, 2)) return event.timestamp;
+    }
+    return this.#cursor;
   }
 }

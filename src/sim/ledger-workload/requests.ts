@@ -88,12 +88,14 @@ function eventBatches(
   const room = scenario.bodySizeMax - trailerSize(batchCount, eventSize);
   let countLeft = Math.min(EVENTS_MAX, Math.floor(room / eventSize));
   let timestamp = base;
+  const accounts = picker.state.accounts.length;
   const batches: Uint8Array[] = [];
   for (let i = 0; i < batchCount; i++) {
     const wanted = pickEventCount(picker, scenario, batchCount);
     // Accounts stay few, so that transfers meet.
-    const few = operation === Operation.createAccounts && picker.state.accounts.length > 500;
-    const count = Math.max(0, Math.min(few ? wanted % 16 : wanted, countLeft));
+    const isFew =
+      operation === Operation.createAccounts && picker.percent(accounts > 500 ? 99 : 70);
+    const count = Math.max(0, Math.min(isFew ? wanted % 31 : wanted, countLeft));
     countLeft -= count;
     timestamp += BigInt(count);
     batches.push(concatenate(eventsOf(picker, operation, count, timestamp)));
@@ -109,7 +111,7 @@ function pickEventCount(picker: Picker, scenario: Scenario, batchCount: number):
     // Two of them within a minute, and a pulse has more to do than it may.
     const expiring = picker.state.expiresAt.size;
     const hurry = expiring > 4000 && expiring <= PULSE_EXPIRIES_MAX + 30;
-    if (choice < (hurry ? 60 : 5)) return EVENTS_MAX;
+    if (choice < (hurry ? 80 : 5)) return EVENTS_MAX;
   }
   if (scenario.kind === 'small-bodies' && choice < 10) return prng.between(30, 31);
   if (choice < 4) return 0;
@@ -127,7 +129,7 @@ function eventsOf(
     case Operation.createAccounts:
       return accountEvents(picker, count, batchMax).map(encodeAccount);
     case Operation.createTransfers: {
-      const isFull = count > 8000 && picker.percent(70);
+      const isFull = count > 8000 && picker.percent(80);
       const events = isFull ? expiringTogether : transferEvents;
       return events(picker, count, batchMax).map(encodeTransfer);
     }
