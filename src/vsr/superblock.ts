@@ -1,9 +1,13 @@
 /**
  * The superblock as a replica holds it: what was read when it opened, and updates of it. An update
  * writes the copies one after another, each durable before the next is begun, so that at any moment
- * two copies agree. One update at a time.
+ * two copies agree, even if a crash tears the one being written. One update at a time.
+ *
+ * That only holds when all four agreed before. So the first update of a life begins with writing the
+ * current record to the places that do not hold it (an earlier crash, or damage): two crashes in a
+ * row must not cost more than one.
  */
-import { assert } from '../stdx/index.ts';
+import { assert, bytesEqual } from '../stdx/index.ts';
 import { type Checksum, createMemory } from '../wire/index.ts';
 import { SUPERBLOCK_COPIES, SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
 import { encodeSuperblock, type Superblock, type SuperblockRead } from './file/superblock-codec.ts';
@@ -21,14 +25,19 @@ export class SuperblockStore {
   #current: Superblock;
   #next: Superblock | null = null;
   #sequenceMax: number;
+  /** Places that do not hold the current record. */
+  #stale: readonly number[];
+  /** Places still to be written, in order; first the stale ones with the current record. */
+  #repairs: number[] = [];
+  #copies: number[] = [];
   #token: number = 0;
-  #copy: number = 0;
 
   constructor(read: SuperblockRead & { ok: true }, outbox: Outbox, checksum: Checksum) {
     this.#outbox = outbox;
     this.#checksum = checksum;
     this.#current = read.superblock;
     this.#sequenceMax = read.sequenceMax;
+    this.#stale = read.stale;
     this.#buffer = new Uint8Array(
       createMemory(SUPERBLOCK_COPY_SIZE).buffer,
       0,
@@ -57,20 +66,24 @@ export class SuperblockStore {
     assert(next.view >= this.#current.view, 'SuperblockStore: view goes back');
     assert(next.commitMax >= this.#current.commitMax, 'SuperblockStore: commit goes back');
     assert(next.checkpoint.op >= this.#current.checkpoint.op, 'SuperblockStore: checkpoint');
-    const checksum = encodeSuperblock(next, this.#buffer, this.#checksum);
-    this.#next = { ...next, checksum };
+    this.#next = next;
     this.#sequenceMax = next.sequence;
-    this.#copy = 0;
-    this.#write();
+    this.#repairs = [...this.#stale];
+    this.#copies = allCopies.slice();
+    if (this.#repairs.length > 0) {
+      const checksum = encodeSuperblock(this.#current, this.#buffer, this.#checksum);
+      const isSame = bytesEqual(checksum, 0, this.#current.checksum, 0, 16);
+      assert(isSame, 'SuperblockStore: what was read is not what would be written');
+    }
+    this.#writeNext();
   }
 
   /** One copy is durable. Returns whether that completes the update. */
   onWritten(token: number): boolean {
     assert(this.#next !== null, 'SuperblockStore: nothing is written');
     assert(token === this.#token, 'SuperblockStore: not the copy that is written');
-    this.#copy++;
-    if (this.#copy < SUPERBLOCK_COPIES) {
-      this.#write();
+    if (this.#repairs.length > 0 || this.#copies.length > 0) {
+      this.#writeNext();
       return false;
     }
     this.#current = this.#next;
@@ -78,8 +91,23 @@ export class SuperblockStore {
     return true;
   }
 
-  #write(): void {
-    const offset = this.#copy * SUPERBLOCK_COPY_SIZE;
+  #writeNext(): void {
+    assert(this.#next !== null, 'SuperblockStore: nothing to write');
+    let copy = this.#repairs.shift();
+    if (copy === undefined) {
+      if (this.#copies.length === SUPERBLOCK_COPIES) this.#encodeNext(this.#next);
+      copy = this.#copies.shift();
+    }
+    assert(copy !== undefined, 'SuperblockStore: no copy left');
+    const offset = copy * SUPERBLOCK_COPY_SIZE;
     this.#token = this.#outbox.write(Part.superblock, offset, this.#buffer, true);
   }
+
+  /** All places hold the current record: from here on the next one replaces it. */
+  #encodeNext(next: Superblock): void {
+    this.#stale = [];
+    this.#next = { ...next, checksum: encodeSuperblock(next, this.#buffer, this.#checksum) };
+  }
 }
+
+const allCopies: readonly number[] = Array.from({ length: SUPERBLOCK_COPIES }, (_, i) => i);

@@ -93,8 +93,8 @@ export type SuperblockRead =
       readonly superblock: Superblock;
       /** Highest sequence in any copy; the next update goes above it. */
       readonly sequenceMax: number;
-      /** Copies that equal the one chosen, 2 … 4. */
-      readonly copies: number;
+      /** Places (0 … 3) that do not hold the chosen record: to be repaired before any update. */
+      readonly stale: readonly number[];
     }
   | { readonly ok: false; readonly error: SuperblockError };
 
@@ -191,6 +191,7 @@ export function encodeSuperblock(
 export function readSuperblock(bytes: Uint8Array, checksum: Checksum): SuperblockRead {
   const versions: number[] = [];
   const valid: Superblock[] = [];
+  const places: (Superblock | null)[] = new Array<null>(SUPERBLOCK_COPIES).fill(null);
   for (let copy = 0; copy < SUPERBLOCK_COPIES; copy++) {
     const start = copy * SUPERBLOCK_COPY_SIZE;
     if (start + SUPERBLOCK_COPY_SIZE > bytes.length) break;
@@ -198,6 +199,7 @@ export function readSuperblock(bytes: Uint8Array, checksum: Checksum): Superbloc
     if (!bytesEqual(view, At.magic, MAGIC, 0, MAGIC.length)) continue;
     versions.push(readU32(view, At.formatVersion));
     const superblock = decodeSuperblock(view, checksum);
+    places[copy] = superblock;
     if (superblock !== null) valid.push(superblock);
   }
   if (versions.length === 0) return failed({ kind: 'not-a-data-file' });
@@ -207,10 +209,13 @@ export function readSuperblock(bytes: Uint8Array, checksum: Checksum): Superbloc
       return failed({ kind: 'format-version', found, supported: FORMAT_VERSION });
     }
   }
-  return choose(valid);
+  return choose(valid, places);
 }
 
-function choose(valid: readonly Superblock[]): SuperblockRead {
+function choose(
+  valid: readonly Superblock[],
+  places: readonly (Superblock | null)[],
+): SuperblockRead {
   const count = (a: Superblock): number => valid.filter((b) => sameBytes(a, b)).length;
   const quorums = valid.filter((superblock) => count(superblock) >= SUPERBLOCK_QUORUM);
   let chosen: Superblock | null = null;
@@ -228,7 +233,12 @@ function choose(valid: readonly Superblock[]): SuperblockRead {
     if (!continues) return corrupt('a newer superblock has lost its copies');
     sequenceMax = Math.max(sequenceMax, other.sequence);
   }
-  return { ok: true, superblock: chosen, sequenceMax, copies: count(chosen) };
+  const stale: number[] = [];
+  for (let copy = 0; copy < SUPERBLOCK_COPIES; copy++) {
+    const place = places[copy];
+    if (place === null || !sameBytes(place, chosen)) stale.push(copy);
+  }
+  return { ok: true, superblock: chosen, sequenceMax, stale };
 }
 
 /** One copy; `null` when its checksum or its contents are wrong. */
