@@ -69,6 +69,21 @@ interface Options {
   readonly json: boolean;
 }
 
+const rows: readonly (readonly [string, keyof Run, string])[] = [
+  ['transfers per second', 'transfersPerSecond', ''],
+  ['batch p50', 'p50Ms', ' ms'],
+  ['batch p99', 'p99Ms', ' ms'],
+  ['batch max', 'maxMs', ' ms'],
+  ['start, fresh file', 'startMs', ' ms'],
+  ['start, all transfers there', 'startFullMs', ' ms'],
+  ['memory at start', 'rssStartMiB', ' MiB'],
+  ['memory after the load', 'rssEndMiB', ' MiB'],
+  ['written per transfer', 'writtenPerTransfer', ' B'],
+  ['server CPU', 'cpuSeconds', ' s'],
+  ['file, fresh', 'fileFreshMiB', ' MiB'],
+  ['file after the load', 'fileEndMiB', ' MiB'],
+];
+
 const options = readOptions();
 const folder = mkdtempSync(join(options.directory, 'roundelay-bench-'));
 let running: StartedServer | null = null;
@@ -218,21 +233,6 @@ function medianRun(idOrder: IdOrder, all: readonly Run[]): Run {
     fileEndMiB: of((run) => run.fileEndMiB),
   };
 }
-
-const rows: readonly (readonly [string, keyof Run, string])[] = [
-  ['transfers per second', 'transfersPerSecond', ''],
-  ['batch p50', 'p50Ms', ' ms'],
-  ['batch p99', 'p99Ms', ' ms'],
-  ['batch max', 'maxMs', ' ms'],
-  ['start, fresh file', 'startMs', ' ms'],
-  ['start, all transfers there', 'startFullMs', ' ms'],
-  ['memory at start', 'rssStartMiB', ' MiB'],
-  ['memory after the load', 'rssEndMiB', ' MiB'],
-  ['written per transfer', 'writtenPerTransfer', ' B'],
-  ['server CPU', 'cpuSeconds', ' s'],
-  ['file, fresh', 'fileFreshMiB', ' MiB'],
-  ['file after the load', 'fileEndMiB', ' MiB'],
-];
 
 function print(medians: readonly Run[], calibration: Calibration): void {
   const { transfers, runs, clients, sources } = options;
