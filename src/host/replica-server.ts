@@ -195,7 +195,7 @@ export class ReplicaServer {
   #onTrace(trace: Effect & { readonly type: 'trace' }): void {
     const { level, event, fields } = trace;
     // Strangers can provoke warnings; reasons come from a closed set, so they make good keys.
-    const key = `${event} ${String(fields['reason'] ?? '')}`;
+    const key = 'reason' in fields ? `${event} ${fields['reason']}` : event;
     const suppressed = level === 'warn' ? this.#rateLimit.pass(key, performance.now()) : 0;
     if (suppressed === null) return;
     const extra = suppressed === 0 ? {} : { suppressed };
