@@ -130,13 +130,13 @@ export class ReplicaServer {
   }
 
   status(): StatusReport {
-    const memory = process.memoryUsage.rss();
     return {
       ...this.#engine.status(),
       address: addressText(this.#address),
       pid: process.pid,
       uptimeMs: Math.round(performance.now() - this.#startedMs),
-      memoryBytes: memory,
+      memoryBytes: process.memoryUsage.rss(),
+      messagesHeld: this.#pool.leaked(),
       file: this.#file.path,
       durability: this.#file.durability,
       storage: this.#file.storage.counters(),

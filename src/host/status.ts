@@ -23,6 +23,8 @@ export interface StatusReport extends ReplicaStatus {
   readonly uptimeMs: number;
   /** Resident. */
   readonly memoryBytes: number;
+  /** Slots of the message pool in use: stored replies, and what is under way. */
+  readonly messagesHeld: number;
   /** Path of the data file. */
   readonly file: string;
   /** How durable writes are made: `direct`, `dsync`, `fdatasync` or `memory`. */
