@@ -86,10 +86,10 @@ export function rowsFitting(input: SlotInput): readonly Row[] {
     const { header, prepare, when } = candidate;
     if (header !== '*' && header !== input.header) return false;
     if (prepare !== '*' && prepare !== input.prepare) return false;
-    for (const [name, value] of Object.entries(when)) {
-      const matches = Object.entries(input).some(([key, is]) => key === name && is === value);
-      if (!matches) return false;
-    }
+    if ((when.headerIsBeyond ?? input.headerIsBeyond) !== input.headerIsBeyond) return false;
+    if ((when.prepareIsBeyond ?? input.prepareIsBeyond) !== input.prepareIsBeyond) return false;
+    if ((when.prepareIsOpMax ?? input.prepareIsOpMax) !== input.prepareIsOpMax) return false;
+    if ((when.relation ?? input.relation) !== input.relation) return false;
     return true;
   });
 }
