@@ -38,7 +38,7 @@ const bans: readonly (readonly [RegExp, string])[] = [
   [/\bperformance\b\s*\./, 'clock'],
   [/\b(setTimeout|setInterval|setImmediate|queueMicrotask)\b/, 'timer'],
   [/\b(Promise|async|await)\b/, 'promise'],
-  [/\bprocess\s*\./, 'process'],
+  [/(?<![.\w#])process\s*\./, 'process'],
   [/\bconsole\s*\./, 'console'],
   [/\bBuffer\b/, 'Buffer'],
   [/\bnode:/, 'node module'],
@@ -77,9 +77,8 @@ export function stripped(text: string): string {
 }
 
 function importsOf(text: string): string[] {
-  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
-    (match) => match[1] as string,
-  );
+  const statement = /(?:^|\s)from '([^'\s]+)';|^import '([^'\s]+)'|\bimport\('([^'\s]+)'\)/gm;
+  return [...text.matchAll(statement)].map(([, a, b, c]) => a ?? b ?? (c as string));
 }
 
 /** Problems of one file's imports, as sentences. */

@@ -134,7 +134,7 @@ function isCommanderError(error: unknown): error is Error & { code: string; exit
   );
 }
 
-// Who reads our output may stop reading (`| head`); that is no reason to end, least of all a server.
+// Whoever reads our output may stop (`| head`): no reason to end, least of all for a server.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 void main(process.argv.slice(2)).then((exitCode) => {
