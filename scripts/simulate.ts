@@ -31,7 +31,7 @@ const { values } = parseArgs({
     requests: { type: 'string' },
     stride: { type: 'string', default: '1' },
     'crash-everywhere': { type: 'boolean', default: false },
-    /** `write:outcome`, as a failure of --crash-everywhere prints it. */
+    /** `write:outcome:again`, as a failure of --crash-everywhere prints it. */
     'crash-at': { type: 'string' },
     trace: { type: 'boolean', default: false },
   },
@@ -83,15 +83,15 @@ function everywhere(): number {
   if (seed === null || requests === null || stride === null) return usage('not a number');
   const options: SingleOptions = { ...plainOptions(seed), requests };
   const command = (point: CrashPoint | null): string => {
-    const at = point === null ? '' : ` --crash-at ${point.write}:${point.outcome}`;
+    const at = point === null ? '' : ` --crash-at ${point.write}:${point.outcome}:${point.again}`;
     return `--crash-everywhere --seed ${seed} --requests ${requests}${at}`;
   };
   const at = values['crash-at'];
   if (at !== undefined) {
-    const [write, outcome] = at.split(':');
+    const [write, outcome, again] = at.split(':');
     const isOutcome = outcome === 'old' || outcome === 'new' || outcome === 'mixed';
     if (integer(write) === null || (!isOutcome && outcome !== 'torn')) return usage(at);
-    const point = { write: Number(write), outcome, again: outcome === 'mixed' } as const;
+    const point = { write: Number(write), outcome, again: Number(again ?? 0) } as const;
     const report = crashAt(traced(options), point);
     tell(report, command(point));
     return report.failure === null ? 0 : 1;
@@ -108,7 +108,7 @@ function everywhere(): number {
 }
 
 function optionsOf(seed: number): SingleOptions {
-  const options = swarmOptions(seed, { engine, subject: subjects[machine]! });
+  const options = swarmOptions(seed, { subject: subjects[machine]! });
   const requests = integer(values.requests ?? '');
   return requests === null ? options : { ...options, requests };
 }

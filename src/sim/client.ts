@@ -20,7 +20,7 @@ import type { LatencyRange } from './disk.ts';
 import { check } from './failure.ts';
 import type { History } from './history.ts';
 import type { Network, NetworkClient } from './network.ts';
-import { Session, type SessionContext } from './session.ts';
+import { FORGERIES, Session, type SessionContext } from './session.ts';
 import type { Workload } from './subject.ts';
 import { Stream, type World } from './world.ts';
 
@@ -40,6 +40,8 @@ export interface ClientOptions extends SessionContext {
   /** Instead of a request: something that must be refused. */
   readonly invalids: number;
   readonly pings: number;
+  /** Beside a request: one that must be dropped, see `Session.forge`. */
+  readonly forgeries: number;
 }
 
 /** How many requests all clients together may still make. */
@@ -225,8 +227,9 @@ export class SimClient implements NetworkClient {
       this.#nextAudit(this.#audit);
       return;
     }
-    const { repeats, renewals, awakenings, invalids, pings } = this.#options;
+    const { repeats, renewals, awakenings, invalids, pings, forgeries } = this.#options;
     if (this.#chance(pings)) this.#ping();
+    if (this.#session.requestsAnswered > 0 && this.#chance(forgeries)) this.#forge();
     if (this.#session.number === 0) {
       this.#sendRegister();
       return;
@@ -334,10 +337,23 @@ export class SimClient implements NetworkClient {
     this.#network.toServer(this.#connection, this.#session.ping(this.#world.nowNs + 1));
   }
 
+  #forge(): void {
+    if (this.#connection === null) return;
+    this.#world.coverage.add('forgeries');
+    const { operation, body } = this.#workload.next();
+    const kind = this.#prng.pick(FORGERIES);
+    const bytes = this.#session.forge(kind, this.#view, operation, body);
+    this.#network.toServer(this.#connection, bytes);
+  }
+
   /** The second place: what was a session of this client goes on living in the cluster. */
   #putAway(): void {
     if (this.#drawer.length === DRAWER_MAX) this.#drawer.shift();
     this.#drawer.push(this.#session);
+    // A connection belongs to one client; who goes on with it is cut off by the server.
+    if (this.#connection !== null && this.#prng.chance(1, 2)) {
+      this.#network.disconnect(this.#connection);
+    }
   }
 
   #newSession(): Session {

@@ -34,6 +34,7 @@ export const COUNTERS = [
   'evictions',
   'refusals',
   'invalidRequests',
+  'forgeries',
   'pings',
   'pulses',
   'clockSteps',

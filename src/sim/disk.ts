@@ -25,6 +25,8 @@ export interface DiskOptions {
   readonly flushLatency: LatencyRange;
   /** Writes that would make the file larger than this find the disk full. */
   readonly sizeMaxBytes: number;
+  /** A disk that says "durable" when it has the bytes in its cache: no engine can bear that. */
+  readonly isLying: boolean;
 }
 
 export const DISK_DEFAULT: DiskOptions = {
@@ -32,6 +34,7 @@ export const DISK_DEFAULT: DiskOptions = {
   writeLatency: { minNs: 50_000, maxNs: 500_000 },
   flushLatency: { minNs: 100_000, maxNs: 1_000_000 },
   sizeMaxBytes: Number.MAX_SAFE_INTEGER,
+  isLying: false,
 };
 
 export type DiskOperation = 'read' | 'write' | 'flush';
@@ -151,7 +154,8 @@ export class Disk {
       check(isSame, 'disk-misuse', () => `buffer changed under the write at offset ${offset}`);
       // A failed write leaves what it likes: here the bytes may well have arrived, not durably.
       if (error === null || this.#prng.chance(1, 2)) {
-        this.#store.write(offset, flight.bytes, durable && error === null);
+        const isDurable = durable && error === null && !this.#options.isLying;
+        this.#store.write(offset, flight.bytes, isDurable);
       }
       done(error);
     });
@@ -163,7 +167,7 @@ export class Disk {
     const error = this.#injected('flush');
     const finish = this.#store.beginFlush();
     this.#later(this.#options.flushLatency, () => {
-      if (error === null) finish();
+      if (error === null && !this.#options.isLying) finish();
       done(error);
     });
   }

@@ -29,8 +29,8 @@ export interface FaultOptions {
 export interface CrashPoint {
   readonly write: number;
   readonly outcome: CrashOutcome;
-  /** A second power cut while the engine recovers from the first. */
-  readonly again: boolean;
+  /** A second power cut while the so-manieth write after the first one is in flight; 0: none. */
+  readonly again: number;
 }
 
 export const FAULTS_NONE: FaultOptions = {
@@ -87,11 +87,7 @@ export class FaultPlan {
 
   start(): void {
     const point = this.#options.crashAtWrite;
-    if (point !== null) {
-      this.#disk.onWriteIssued((count) => {
-        if (count === point.write) this.#cutDuring(point);
-      });
-    }
+    if (point !== null) this.#cutDuring(point.write, point.outcome, point.again);
     this.#scheduleNext();
   }
 
@@ -113,12 +109,16 @@ export class FaultPlan {
     });
   }
 
-  #cutDuring(point: CrashPoint): void {
-    // The write has just been issued; whatever its latency, it is still in flight now.
-    this.#world.after(0, () => {
-      if (!this.#process.isUp) return;
-      if (point.again) this.#again = 'mixed';
-      this.#cut(point.outcome);
+  /** Power cut while write number `write` is in flight, and again after `again` more. */
+  #cutDuring(write: number, outcome: CrashOutcome, again: number): void {
+    this.#disk.onWriteIssued((count) => {
+      if (count !== write) return;
+      this.#disk.onWriteIssued(null);
+      // The write has just been issued; whatever its latency, it is still in flight now.
+      this.#world.after(0, () => {
+        if (again > 0) this.#cutDuring(count + again, 'mixed', 0);
+        this.#cut(outcome);
+      });
     });
   }
 
@@ -185,13 +185,13 @@ export class FaultPlan {
     });
   }
 
-  /** The file cannot grow until somebody makes room and starts the process again. */
+  /** The file cannot grow until somebody makes room; some start the process again then. */
   #beginFullDisk(): void {
     this.#disk.limit(this.#disk.sizeBytes);
     const { minNs, maxNs } = this.#options.pause;
     this.#world.after(this.#prng.between(minNs, maxNs), () => {
       this.#disk.limit(Number.MAX_SAFE_INTEGER);
-      this.#cut('mixed');
+      if (this.#prng.chance(1, 2)) this.#cut('mixed');
       this.#scheduleNext();
     });
   }

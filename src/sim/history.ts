@@ -49,6 +49,7 @@ export class History implements MachineObserver {
   readonly #outstanding: Map<string, number> = new Map();
   /** Requests whose client gave up, and who that was: applied once or never. */
   readonly #abandoned: Map<string, ClientName[]> = new Map();
+  #opCutMax: number = 0;
   /** Roots at checkpoints. */
   readonly #cuts: Map<number, string> = new Map();
   readonly #digests: Map<number, string> = new Map();
@@ -87,6 +88,7 @@ export class History implements MachineObserver {
     this.#world.coverage.add('checkpoints');
     this.checkRoot(root);
     this.#cuts.set(op, toHex(root));
+    this.#opCutMax = Math.max(this.#opCutMax, op);
     this.#world.note('machine', 'cut', `op ${op}`);
   }
 
@@ -103,6 +105,7 @@ export class History implements MachineObserver {
     });
     // Nothing replayed and another root: it was the checkpoint that lost something.
     this.checkRoot(root, this.#position === last ? 'divergence' : 'lost-operation');
+    this.#position = last;
   }
 
   /** The digest after an operation is the same whenever the engine has come that far. */
@@ -201,13 +204,9 @@ export class History implements MachineObserver {
   #onFirst(applied: Applied): void {
     const { op, operation, timestamp } = applied;
     const last = this.#commits.at(-1);
-    check(
-      this.#position === this.#commits.length - 1 || last === undefined,
-      'lost-operation',
-      () => {
-        return `op ${op} is new, but op ${last?.op} was not applied again after the restart`;
-      },
-    );
+    check(this.#isNext(this.#commits.length), 'lost-operation', () => {
+      return `op ${op} is new, but op ${last?.op} was not applied again after the restart`;
+    });
     check(last === undefined || op > last.op, 'order', () => {
       return `op ${op} applied after op ${last?.op}`;
     });
@@ -225,7 +224,7 @@ export class History implements MachineObserver {
   #onReplay(applied: Applied, index: number): void {
     const { op } = applied;
     const commit = this.#commits[index] as Commit;
-    const isNext = this.#position === -1 || index === this.#position + 1;
+    const isNext = this.#isNext(index);
     check(isNext, index <= this.#position ? 'double-apply' : 'lost-operation', () => {
       return `op ${op} replayed after op ${this.#commits[this.#position]?.op}`;
     });
@@ -241,6 +240,16 @@ export class History implements MachineObserver {
     });
     this.#position = index;
     this.#world.coverage.add('replayedOps');
+  }
+
+  /**
+   * Whether the operation at `index` may come now: right after the last one of this life, or first
+   * in it, when everything before is in a checkpoint that was taken.
+   */
+  #isNext(index: number): boolean {
+    if (this.#position !== -1) return index === this.#position + 1;
+    const before = this.#commits[index - 1];
+    return before === undefined || before.op <= this.#opCutMax;
   }
 
   /** Some client must be waiting for exactly this, once. */

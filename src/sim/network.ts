@@ -42,6 +42,8 @@ export class Network {
   readonly #options: NetworkOptions;
   readonly #server: NetworkServer;
   readonly #connections: Map<ConnectionId, NetworkClient> = new Map();
+  /** The server is gone, the client does not know yet: what was on its way still arrives. */
+  readonly #ending: Set<ConnectionId> = new Set();
   #connectionNext: ConnectionId = 1;
   #isCalm: boolean = false;
 
@@ -76,7 +78,8 @@ export class Network {
   toServer(connection: ConnectionId, bytes: Uint8Array): void {
     if (!this.#connections.has(connection)) return;
     this.#send(connection, bytes, (copy) => {
-      if (this.#connections.has(connection)) this.#server.onBytes(connection, copy);
+      const isThere = this.#connections.has(connection) && !this.#ending.has(connection);
+      if (isThere) this.#server.onBytes(connection, copy);
     });
   }
 
@@ -91,15 +94,18 @@ export class Network {
     if (client === undefined) return;
     this.#connections.delete(connection);
     this.#world.note('network', 'disconnect', `c${connection}`);
-    this.#server.onDisconnected(connection);
+    // A server that is gone hears of nothing.
+    if (!this.#ending.delete(connection)) this.#server.onDisconnected(connection);
     client.onDisconnected(connection);
   }
 
-  /** The server is gone: every connection breaks, and it hears of none. */
+  /** The server is gone and hears of nothing more; clients hear of that a little later. */
   serverDown(): void {
-    const clients = [...this.#connections];
-    this.#connections.clear();
-    for (const [connection, client] of clients) client.onDisconnected(connection);
+    for (const connection of this.#connections.keys()) {
+      if (this.#ending.has(connection)) continue;
+      this.#ending.add(connection);
+      this.#later(() => this.disconnect(connection));
+    }
   }
 
   #send(connection: ConnectionId, bytes: Uint8Array, deliver: (bytes: Uint8Array) => void): void {

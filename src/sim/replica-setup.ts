@@ -34,12 +34,12 @@ export function replicaSetup(options: ReplicaSetupOptions = {}): EngineSetup {
     requestSizeMax: geometry.requestSizeMax,
     slots: geometry.slots,
     format: () => format(geometry, cluster),
-    open: (machine, read) => {
+    open: (machine, { read, pool: poolBefore }) => {
       const front = read(0, SUPERBLOCK_AREA_SIZE);
       const superblock = readSuperblock(front, sharedChecksum);
       check(superblock.ok, 'engine-halt', () => `no superblock: ${JSON.stringify(superblock)}`);
       const sizes = poolSizes(superblock.superblock.geometry);
-      const pool = new MessagePool({ ...sizes, poison: true });
+      const pool = poolBefore ?? new MessagePool({ ...sizes, poison: true });
       const engine = new Replica({ pool, machine, superblock });
       return {
         engine,

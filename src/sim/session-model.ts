@@ -3,15 +3,19 @@
  * the one that committed least recently. Fed with the finished history, it tells whether every
  * client that was told "no session" had really lost it, and whether nobody committed without one.
  */
-import { CLIENTS_MAX } from '../engine/index.ts';
+import { CLIENTS_MAX, PIPELINE_MAX, REQUEST_QUEUE_MAX } from '../engine/index.ts';
 import { check } from './failure.ts';
 
 /** A client as the checkers call it: unique for each session ever made. */
 export type ClientName = string;
 
+/** Requests that can be between admission and commit. */
+const UNDER_WAY_MAX: number = PIPELINE_MAX + REQUEST_QUEUE_MAX;
+
 export class SessionModel {
   readonly #lastCommit: Map<ClientName, number> = new Map();
-  readonly #dropped: Set<ClientName> = new Set();
+  /** Who lost its session, and at which op. */
+  readonly #dropped: Map<ClientName, number> = new Map();
   readonly #evicted: ClientName[] = [];
   #isEnabled: boolean = true;
 
@@ -27,6 +31,7 @@ export class SessionModel {
 
   /** Ascending ops. */
   onRegister(client: ClientName, op: number): void {
+    if (!this.#isEnabled) return;
     check(!this.#lastCommit.has(client), 'double-apply', () => `${client} registered twice`);
     if (this.#lastCommit.size === CLIENTS_MAX) {
       let oldest: ClientName | null = null;
@@ -38,17 +43,23 @@ export class SessionModel {
       }
       if (oldest !== null) {
         this.#lastCommit.delete(oldest);
-        this.#dropped.add(oldest);
+        this.#dropped.set(oldest, op);
       }
     }
     this.#lastCommit.set(client, op);
   }
 
   onCommit(client: ClientName, op: number): void {
-    check(this.#lastCommit.has(client) || !this.#isEnabled, 'eviction', () => {
+    if (!this.#isEnabled) return;
+    if (this.#lastCommit.has(client)) {
+      this.#lastCommit.set(client, op);
+      return;
+    }
+    // It may have been on its way already when a registration before it took its session away.
+    const droppedAt = this.#dropped.get(client) ?? Number.NEGATIVE_INFINITY;
+    check(op - droppedAt <= UNDER_WAY_MAX, 'eviction', () => {
       return `op ${op} of ${client} was committed without a session`;
     });
-    this.#lastCommit.set(client, op);
   }
 
   finish(): void {

@@ -4,8 +4,8 @@
  * outlives the connections it is used on, and knows what it was last told.
  */
 import { assert, bytesEqual, readSafeU64, readU32 } from '../stdx/index.ts';
-import { type Checksum, ReplyOffset } from '../wire/index.ts';
-import { buildPing, buildRequest, replyEssence } from './client-codec.ts';
+import { type Checksum, OPERATION_REGISTER, ReplyOffset } from '../wire/index.ts';
+import { buildPing, buildRequest, type RequestFields, replyEssence } from './client-codec.ts';
 import { check } from './failure.ts';
 import type { ClientName } from './session-model.ts';
 
@@ -16,7 +16,10 @@ export interface SessionContext {
   readonly checksum: Checksum;
 }
 
-const OPERATION_REGISTER = 2;
+/** What is wrong with a forged request. */
+export const FORGERIES = ['fork', 'gap', 'parent', 'session', 'view'] as const;
+export type Forgery = (typeof FORGERIES)[number];
+
 const REGISTER_BODY_SIZE = 256;
 
 export class Session {
@@ -66,6 +69,28 @@ export class Session {
     return this.#build(view, operation, body);
   }
 
+  /**
+   * A request that looks like the next one and is not: it must be dropped without an answer. Its
+   * checksums are right, so only the rules of sessions stand between it and the log.
+   */
+  forge(kind: Forgery, view: number, operation: number, body: Uint8Array): Uint8Array {
+    assert(this.requestsAnswered > 0, 'Session: too young to be forged');
+    const fields = this.#fields(view, operation, body);
+    const { request, session } = fields;
+    switch (kind) {
+      case 'fork':
+        return buildRequest({ ...fields, request: request - 1 }, this.#context.checksum);
+      case 'gap':
+        return buildRequest({ ...fields, request: request + 1 }, this.#context.checksum);
+      case 'parent':
+        return buildRequest({ ...fields, parent: this.id }, this.#context.checksum);
+      case 'session':
+        return buildRequest({ ...fields, session: session + 1000 }, this.#context.checksum);
+      case 'view':
+        return buildRequest({ ...fields, view: view + 1000 }, this.#context.checksum);
+    }
+  }
+
   ping(timestampNs: number): Uint8Array {
     const { cluster, release, checksum } = this.#context;
     const fields = { cluster, client: this.id, release, session: this.#number, timestampNs };
@@ -102,8 +127,12 @@ export class Session {
   }
 
   #build(view: number, operation: number, body: Uint8Array): Uint8Array {
-    const { cluster, release, checksum } = this.#context;
-    const fields = {
+    return buildRequest(this.#fields(view, operation, body), this.#context.checksum);
+  }
+
+  #fields(view: number, operation: number, body: Uint8Array): RequestFields {
+    const { cluster, release } = this.#context;
+    return {
       cluster,
       client: this.id,
       parent: this.#parent,
@@ -114,6 +143,5 @@ export class Session {
       operation,
       body,
     };
-    return buildRequest(fields, checksum);
   }
 }

@@ -9,7 +9,7 @@
  */
 import type { HaltCode, Machine } from '../engine/index.ts';
 import type { U64 } from '../stdx/index.ts';
-import { createChecksum } from '../wire/index.ts';
+import { createChecksum, type MessagePool } from '../wire/index.ts';
 import { type Budget, type ClientOptions, SimClient } from './client.ts';
 import type { Coverage } from './coverage.ts';
 import { DISK_DEFAULT, Disk, type DiskOptions } from './disk.ts';
@@ -34,8 +34,15 @@ export interface EngineSetup {
   readonly slots: number;
   /** What a fresh file holds. */
   format(): readonly { readonly offset: number; readonly bytes: Uint8Array }[];
-  /** A new life; everything the engine knows is on the disk, which it may look at first. */
-  open(machine: Machine, read: (offset: number, length: number) => Uint8Array): Life;
+  /** A new life; everything the engine knows is on the disk. */
+  open(machine: Machine, context: OpenContext): Life;
+}
+
+export interface OpenContext {
+  /** Looks at the disk before the engine runs, as a host does. */
+  readonly read: (offset: number, length: number) => Uint8Array;
+  /** The pool of the life before, all put back: as good as a new one, and memory is not free. */
+  readonly pool: MessagePool | null;
 }
 
 export interface SingleOptions {
@@ -75,6 +82,7 @@ const CLIENT_DEFAULT: Omit<ClientOptions, 'cluster' | 'release' | 'checksum' | '
   abandons: 0,
   invalids: 0,
   pings: 50,
+  forgeries: 0,
 };
 
 const NETWORK_DEFAULT: NetworkOptions = {
@@ -114,6 +122,7 @@ class SingleRun {
   readonly #clients: SimClient[] = [];
   readonly #deadlineNs: number;
   #machine: ObservedMachine | null = null;
+  #pool: MessagePool | null = null;
 
   constructor(options: SingleOptions) {
     this.#options = options;
@@ -192,7 +201,9 @@ class SingleRun {
     this.#history.onLife();
     this.#machine = new ObservedMachine(this.#subject.machine(), this.#history);
     const read = (offset: number, length: number): Uint8Array => this.#disk.peek(offset, length);
-    this.#process.start(this.#options.engine.open(this.#machine, read));
+    const life = this.#options.engine.open(this.#machine, { read, pool: this.#pool });
+    this.#pool = life.pool;
+    this.#process.start(life);
   }
 
   #onReady(): void {

@@ -43,6 +43,7 @@ import {
   readCommand,
   readRelease,
   readSize,
+  readView,
   requestProblem,
   sealBody,
   sealHeader,
@@ -67,6 +68,7 @@ export type ToyBug =
   | 'overlapping-writes'
   | 'io-error-ignored'
   | 'invalid-applied'
+  | 'forgery-accepted'
   | 'evicts-the-newest'
   | 'goes-silent'
   | 'invariant';
@@ -266,6 +268,9 @@ class ToyEngine implements Engine {
       return false;
     }
     if (number !== session.request + 1 || this.#queue.length >= 8) return false;
+    if (this.#bug === 'forgery-accepted') return true;
+    if (readView(bytes) > 0) return false;
+    if (readSafeU64(bytes, RequestOffset.session) !== session.number) return false;
     return bytesEqual(bytes, RequestOffset.parent, session.reply, ReplyOffset.context, 16);
   }
 
