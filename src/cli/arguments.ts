@@ -10,7 +10,7 @@ export function integer(flag: string, min: number, max: number): (text: string) 
     const digits = /^\d+(_\d+)*$/.test(text) ? text.replaceAll('_', '') : '';
     const value = digits === '' ? Number.NaN : Number(digits);
     if (!(value >= min && value <= max)) {
-      throw usage(`${flag} must be a number from ${min} to ${max}, not "${text}"`);
+      throw usage(`${flag} must be a number from ${min} to ${max}, not ${shown(text)}`);
     }
     return value;
   };
@@ -28,7 +28,7 @@ export function clusterId(flag: string): (text: string) => bigint {
     const digits = /^\d+(_\d+)*$/.test(text) ? text.replaceAll('_', '') : '';
     const value = digits === '' || digits.length > 39 ? -1n : BigInt(digits);
     if (value < 0n || value >> 128n !== 0n) {
-      throw usage(`${flag} must be a whole number below 2^128, not "${text}"`);
+      throw usage(`${flag} must be a whole number below 2^128, not ${shown(text)}`);
     }
     return value;
   };
@@ -39,10 +39,15 @@ export function choice<T extends string>(flag: string, words: readonly T[]): (te
   return (text) => {
     const found = words.find((word) => word === text);
     if (found === undefined) {
-      throw usage(`${flag} must be one of ${words.join(', ')}, not "${text}"`);
+      throw usage(`${flag} must be one of ${words.join(', ')}, not ${shown(text)}`);
     }
     return found;
   };
+}
+
+/** What was typed, short enough for one line. */
+function shown(text: string): string {
+  return `"${text.length > 40 ? `${text.slice(0, 37)}...` : text}"`;
 }
 
 /** The error for a command line that makes no sense. */

@@ -23,6 +23,7 @@ interface Options {
   printBatchTimings?: boolean;
   directory?: string;
   connectTimeoutMs: number;
+  requestTimeoutMs: number;
   json?: boolean;
 }
 
@@ -37,6 +38,12 @@ export function define(command: Command): void {
       'how long to look for a primary',
       integer('--connect-timeout-ms', 1, 3_600_000),
       5000,
+    )
+    .option(
+      '--request-timeout-ms <ms>',
+      'how long an answer may take',
+      integer('--request-timeout-ms', 1, 3_600_000),
+      60_000,
     )
     .optionsGroup('Load:')
     .option(
@@ -111,6 +118,7 @@ async function run(options: Options, command: Command): Promise<void> {
         idOrder: options.idOrder,
         seed: options.seed ?? fresh,
         connectTimeoutMs: options.connectTimeoutMs,
+        requestTimeoutMs: options.requestTimeoutMs,
         onBatch,
       },
       abortOnSignal().signal,

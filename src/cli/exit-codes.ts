@@ -35,6 +35,8 @@ export const ExitCode = {
   evicted: 33,
   /** A benchmark's transfer was not created, or a check failed. */
   loadFailed: 40,
+  /** A temporary cluster could not be started, or ended by itself. */
+  clusterFailed: 41,
   /** The disk failed under a running server. */
   storageFailed: 50,
   /** A replica that has proof of being different from the others. */
@@ -66,6 +68,7 @@ export const exitCodeTexts: readonly (readonly [ExitCode, string])[] = [
   [ExitCode.noAnswer, 'no answer in time'],
   [ExitCode.evicted, 'the cluster has ended the session'],
   [ExitCode.loadFailed, 'a result of the load is not what it must be'],
+  [ExitCode.clusterFailed, 'a temporary cluster could not run'],
   [ExitCode.storageFailed, 'the disk failed under the server'],
   [ExitCode.diverged, 'the replica differs from its cluster'],
   [ExitCode.interrupted, 'interrupted before the work was done'],

@@ -132,7 +132,10 @@ function adviseNetwork(code: string, error: Error, situation: Situation): Advice
         next: `see who is there: roundelay status --addresses=${addresses}`,
       };
     case 'ERR_TEMPORARY_CLUSTER':
-      return { exitCode: ExitCode.internal, next: '' };
+      return {
+        exitCode: ExitCode.clusterFailed,
+        next: 'put it elsewhere: roundelay benchmark --directory=FOLDER',
+      };
     case 'ERR_LOAD_FAILED':
       return {
         exitCode: ExitCode.loadFailed,

@@ -244,7 +244,10 @@ export class LedgerConnection {
     if (now >= this.#currentDeadlineMs) {
       const { addresses, cluster, connectTimeoutMs, requestTimeoutMs } = this.#options;
       const problems = this.#transport.problems();
-      const text = `no answer within ${requestTimeoutMs} ms; the request may still be executed`;
+      const gone = problems.every((problem) => problem?.kind === 'refused');
+      const text = gone
+        ? `no answer within ${requestTimeoutMs} ms, and nobody listens any more`
+        : `no answer within ${requestTimeoutMs} ms; the request may still be executed`;
       const connecting = this.#opened !== null;
       this.#shut(
         connecting

@@ -55,7 +55,9 @@ export async function runBenchmark(
   try {
     signal?.throwIfAborted();
     const addresses = options.addresses ?? cluster?.addresses ?? '';
-    return await measure(options, addresses, calibration, cluster !== null, signal);
+    const signals = [signal, cluster?.failed ?? null].filter((one) => one !== null);
+    const any = AbortSignal.any(signals);
+    return await measure(options, addresses, calibration, cluster !== null, any);
   } finally {
     await cluster?.stop();
   }

@@ -35,6 +35,8 @@ export interface LoadOptions {
   readonly idOrder: IdOrder;
   readonly seed: number;
   readonly connectTimeoutMs: number;
+  /** An answer that takes longer ends the run. Default 60,000. */
+  readonly requestTimeoutMs?: number;
   /** After each answered batch of transfers. */
   onBatch?(timing: BatchTiming, transfersDone: number): void;
   /** Between the accounts and the first transfer: the moment to read meters. */
@@ -57,9 +59,6 @@ export interface LoadResult {
   readonly transfersPerSecond: number;
   readonly batchMs: Percentiles;
 }
-
-/** An answer that takes longer than this ends the run, milliseconds. */
-const REQUEST_TIMEOUT_MS = 300_000;
 
 /** Runs a load to its end. Rejects with `LoadError`, `LedgerClientError` or the signal's reason. */
 export async function runLoad(
@@ -102,7 +101,7 @@ class Load {
 
   async connect(): Promise<void> {
     const { addresses, cluster, connectTimeoutMs, clients, transferBatchSize } = this.#options;
-    const requestTimeoutMs = REQUEST_TIMEOUT_MS;
+    const requestTimeoutMs = this.#options.requestTimeoutMs ?? 60_000;
     const connect = { addresses, cluster, connectTimeoutMs, requestTimeoutMs };
     for (let i = 0; i < clients; i++) this.#clients.push(await connectLedger(connect));
     const max = this.#clients[0].eventsMax(Operation.createTransfers);

@@ -43,6 +43,8 @@ export class TemporaryCluster {
   readonly #onExit: () => void = () => this.#destroy();
   #child: ChildProcess | null = null;
   #port: number = 0;
+  #isEnding: boolean = false;
+  readonly #failed: AbortController = new AbortController();
 
   private constructor(directory: string, launcher: Launcher) {
     this.directory = directory;
@@ -76,6 +78,11 @@ export class TemporaryCluster {
     return [this.#child?.pid ?? 0];
   }
 
+  /** Aborts, with a `TemporaryClusterError`, when the replica ends without being asked to. */
+  get failed(): AbortSignal {
+    return this.#failed.signal;
+  }
+
   /** Starts the replica (again, on the port of its first life). */
   async startReplica(): Promise<void> {
     assert(this.#child === null, 'TemporaryCluster: the replica runs already');
@@ -85,10 +92,18 @@ export class TemporaryCluster {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#child = child;
-    child.once('exit', () => {
-      if (this.#child === child) this.#child = null;
-    });
+    this.#isEnding = false;
     this.#port = await ready(child, this.#port);
+    let errors = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      errors = (errors + chunk.toString()).slice(-4000);
+    });
+    child.once('close', (code, signal) => {
+      if (this.#child === child) this.#child = null;
+      if (this.#isEnding) return;
+      const how = lastError(errors) || `ended with ${signal ?? code}`;
+      this.#failed.abort(new TemporaryClusterError(`the server ended by itself: ${how}`));
+    });
   }
 
   /** SIGKILL: no goodbye. Resolves when the process is gone. */
@@ -105,8 +120,9 @@ export class TemporaryCluster {
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
+    this.#isEnding = true;
     if (child === null) return;
-    const exited = new Promise<void>((done) => child.once('exit', () => done()));
+    const exited = new Promise<void>((done) => child.once('close', () => done()));
     child.kill(signal);
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     await exited;
@@ -126,7 +142,7 @@ export class TemporaryCluster {
     const result = spawnSync(executable, [...leading, ...parameters, ...this.files], {
       encoding: 'utf8',
     });
-    if (result.status !== 0) throw new TemporaryClusterError(`format: ${lastLine(result.stderr)}`);
+    if (result.status !== 0) throw new TemporaryClusterError(`format: ${lastError(result.stderr)}`);
   }
 }
 
@@ -162,7 +178,7 @@ function ready(child: ChildProcess, port: number): Promise<number> {
     });
     child.once('error', (error) => finish(error, 0));
     child.once('exit', (code, signal) => {
-      const how = lastLine(errors) || `ended with ${signal ?? code}`;
+      const how = lastError(errors) || `ended with ${signal ?? code}`;
       finish(new TemporaryClusterError(`start: ${how}`), 0);
     });
   });
@@ -177,6 +193,8 @@ function tryConnect(port: number, onConnected: () => void): void {
   });
 }
 
-function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1) ?? '';
+/** The last error that the program printed; its log is not meant. */
+function lastError(text: string): string {
+  const errors = text.split('\n').filter((line) => line.startsWith('error: '));
+  return errors.at(-1)?.slice('error: '.length) ?? '';
 }
