@@ -13,7 +13,6 @@ import { PIPELINE_MAX, SECTOR_SIZE } from '../engine/index.ts';
 import { assert, readSafeU64 } from '../stdx/index.ts';
 import {
   Command,
-  createMemory,
   HEADER_SIZE,
   type Message,
   PrepareOffset,
@@ -35,6 +34,8 @@ export interface JournalOptions {
   readonly geometry: Geometry;
   readonly outbox: Outbox;
   readonly replicaCount: number;
+  /** `slots` sectors at an address that direct I/O accepts. */
+  readonly sectors: Uint8Array;
 }
 
 export class Journal {
@@ -53,8 +54,8 @@ export class Journal {
     this.#geometry = geometry;
     this.#outbox = options.outbox;
     this.#writesMax = options.replicaCount === 1 ? 1 : PIPELINE_MAX;
-    const size = geometry.slots * SECTOR_SIZE;
-    this.#sectors = new Uint8Array(createMemory(size).buffer, 0, size);
+    assert(options.sectors.length === geometry.slots * SECTOR_SIZE, 'Journal: sectors');
+    this.#sectors = options.sectors;
   }
 
   /** Everything up to this op is durable. */
@@ -65,11 +66,6 @@ export class Journal {
   /** Operations handed over and not durable yet. */
   get pending(): number {
     return this.#appends.length;
-  }
-
-  /** How many operations a crash can tear. */
-  get tornMax(): number {
-    return this.#writesMax;
   }
 
   /** The sector of a slot in the header ring; recovery fills it. */

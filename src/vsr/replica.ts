@@ -6,20 +6,22 @@
  * steps it with `open`. Recovery runs, the effect `ready` follows, and from then on the replica
  * serves. After the effect `halt` it does nothing any more.
  */
-import type {
-  Effect,
-  Engine,
-  Event,
-  Instant,
-  Machine,
-  StorageError,
-  TimerName,
+import {
+  type Effect,
+  type Engine,
+  type Event,
+  type Instant,
+  type Machine,
+  SECTOR_SIZE,
+  type StorageError,
+  type TimerName,
 } from '../engine/index.ts';
 import { assert, toHex, unreachable } from '../stdx/index.ts';
-import type { MessagePool } from '../wire/index.ts';
+import { createMemory, type MessagePool } from '../wire/index.ts';
 import { Admission, type Standing } from './admission.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Counters, type DropReason, type RefuseReason } from './counters.ts';
+import { SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
 import type { SuperblockRead } from './file/superblock-codec.ts';
 import { Journal } from './journal.ts';
 import { Normal } from './normal.ts';
@@ -97,9 +99,14 @@ export class Replica implements Engine {
     assert(pool.requestSlotSize >= geometry.slotSize, 'Replica: pool and geometry disagree');
     this.#pool = pool;
     this.#release = options.release ?? RELEASE;
-    const superblock = new SuperblockStore(options.superblock, outbox, pool.checksum);
+    // One memory for all that is written and is not a message.
+    const sectorsSize = geometry.slots * SECTOR_SIZE;
+    const { buffer } = createMemory(sectorsSize + SUPERBLOCK_COPY_SIZE);
+    const sectors = new Uint8Array(buffer, 0, sectorsSize);
+    const copy = new Uint8Array(buffer, sectorsSize, SUPERBLOCK_COPY_SIZE);
+    const superblock = new SuperblockStore(options.superblock, outbox, pool.checksum, copy);
     const state = new ReplicatedState(machine, pool, geometry.requestSizeMax);
-    const journal = new Journal({ geometry, outbox, replicaCount });
+    const journal = new Journal({ geometry, outbox, replicaCount, sectors });
     const checkpoints = new Checkpoints({ geometry, pool, outbox, superblock, state });
     const admission = new Admission({
       pool,

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Prng, U64_ZERO } from '../stdx/index.ts';
-import { SUPERBLOCK_AREA_SIZE } from './file/geometry.ts';
+import { SUPERBLOCK_AREA_SIZE, SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
 import { readSuperblock } from './file/superblock-codec.ts';
 import { Outbox } from './outbox.ts';
 import { checksum, formatDisk, type TestDisk } from './replica-test-helper.ts';
 import { SuperblockStore } from './superblock.ts';
+
+const buffer = new Uint8Array(SUPERBLOCK_COPY_SIZE);
 
 /** One life of updates: `writes` copies get through, the next one is torn. The durable view. */
 function updateUntil(disk: TestDisk, writes: number, tornSize: number): number {
   const read = readSuperblock(disk.read(0, SUPERBLOCK_AREA_SIZE), checksum);
   assert.ok(read.ok, JSON.stringify(read));
   const outbox = new Outbox();
-  const store = new SuperblockStore(read, outbox, checksum);
+  const store = new SuperblockStore(read, outbox, checksum, buffer);
   outbox.begin({ monoNs: 0, wall: U64_ZERO });
   store.update({ view: store.current.view + 1 });
   for (let count = 0; ; count++) {

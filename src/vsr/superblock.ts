@@ -8,7 +8,7 @@
  * row must not cost more than one.
  */
 import { assert, bytesEqual } from '../stdx/index.ts';
-import { type Checksum, createMemory } from '../wire/index.ts';
+import type { Checksum } from '../wire/index.ts';
 import { SUPERBLOCK_COPIES, SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
 import { encodeSuperblock, type Superblock, type SuperblockRead } from './file/superblock-codec.ts';
 import { type Outbox, Part } from './outbox.ts';
@@ -32,17 +32,20 @@ export class SuperblockStore {
   #copies: number[] = [];
   #token: number = 0;
 
-  constructor(read: SuperblockRead & { ok: true }, outbox: Outbox, checksum: Checksum) {
+  /** `buffer`: room for one copy, at an address that direct I/O accepts. */
+  constructor(
+    read: SuperblockRead & { ok: true },
+    outbox: Outbox,
+    checksum: Checksum,
+    buffer: Uint8Array,
+  ) {
+    assert(buffer.length === SUPERBLOCK_COPY_SIZE, 'SuperblockStore: buffer');
     this.#outbox = outbox;
     this.#checksum = checksum;
     this.#current = read.superblock;
     this.#sequenceMax = read.sequenceMax;
     this.#stale = read.stale;
-    this.#buffer = new Uint8Array(
-      createMemory(SUPERBLOCK_COPY_SIZE).buffer,
-      0,
-      SUPERBLOCK_COPY_SIZE,
-    );
+    this.#buffer = buffer;
   }
 
   /** What is durable. */
