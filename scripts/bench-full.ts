@@ -5,9 +5,10 @@
  * each other, or one JSON object with every run.
  *
  *   node scripts/bench-full.ts [--transfers=5_000_000] [--runs=3] [--orders=sequential,random]
- *     [--clients=1] [--directory=FOLDER] [--sources] [--json]
+ *     [--clients=1] [--directory=FOLDER] [--sources] [--profile] [--json]
  *
  * `--sources` runs the checkout instead of the packed program (start times are then not comparable).
+ * `--profile` shows where the server's time goes in the last run, which it makes slower.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -38,6 +39,7 @@ import {
   type StartedServer,
   startAndMeasure,
 } from '../src/lab/index.ts';
+import { profileFlags, profileTable } from './bench-full-profile.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const BATCH_SIZE = 8189;
@@ -66,6 +68,7 @@ interface Options {
   readonly clients: number;
   readonly directory: string;
   readonly sources: boolean;
+  readonly profile: boolean;
   readonly json: boolean;
 }
 
@@ -87,6 +90,7 @@ const rows: readonly (readonly [string, keyof Run, string])[] = [
 const options = readOptions();
 const folder = mkdtempSync(join(options.directory, 'roundelay-bench-'));
 let running: StartedServer | null = null;
+let profile: readonly string[] = [];
 process.on('exit', () => {
   running?.child.kill('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
@@ -119,7 +123,10 @@ async function measure(launcher: Launcher, idOrder: IdOrder, run: number): Promi
   const port = await freePort();
   format(launcher, file);
   const fileFreshMiB = statSync(file).size / MEBIBYTE;
-  const started = await startAndMeasure(launcher, port, file);
+  const profiles = mkdtempSync(join(folder, 'profile-'));
+  const flags = options.profile ? profileFlags(profiles) : [];
+  const profiled = { ...launcher, arguments: [...flags, ...launcher.arguments] };
+  const started = await startAndMeasure(profiled, port, file);
   running = started;
   const atStart = readProcess(started.pid);
   const load = await runLoad({
@@ -135,6 +142,7 @@ async function measure(launcher: Launcher, idOrder: IdOrder, run: number): Promi
   });
   const atEnd = readProcess(started.pid);
   await stop(started);
+  if (options.profile) profile = profileTable(profiles);
   const again = await startAndMeasure(launcher, port, file);
   running = again;
   await stop(again);
@@ -245,6 +253,7 @@ function print(medians: readonly Run[], calibration: Calibration): void {
     console.log(`${label.padEnd(28)}${medians.map((run) => pad(`${run[key]}${unit}`)).join('')}`);
   }
   console.log(calibrationLine(calibration));
+  for (const line of profile) console.log(line);
 }
 
 function readOptions(): Options {
@@ -256,6 +265,7 @@ function readOptions(): Options {
       clients: { type: 'string', default: '1' },
       directory: { type: 'string', default: tmpdir() },
       sources: { type: 'boolean', default: false },
+      profile: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
@@ -272,6 +282,7 @@ function readOptions(): Options {
     clients: number(values.clients),
     directory: values.directory,
     sources: values.sources,
+    profile: values.profile,
     json: values.json,
   };
 }
