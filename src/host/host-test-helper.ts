@@ -59,7 +59,8 @@ async function exchange(port: number, bytes: Uint8Array): Promise<Uint8Array> {
   socket.write(bytes);
   let received = Buffer.alloc(0);
   while (received.length < HEADER_SIZE || received.length < readSize(received)) {
-    const [chunk] = await once(socket, 'data');
+    const [chunk] = await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+    if (!Buffer.isBuffer(chunk)) throw new Error('closed without an answer');
     received = Buffer.concat([received, chunk]);
   }
   socket.destroy();

@@ -36,7 +36,9 @@ export interface ReplicaServerOptions {
   readonly log: LogSink;
 }
 
-const TRACE_INTERVAL_MS = 1_000;
+/** Strangers can provoke warnings; an error that lasts is told again and again. */
+const WARN_INTERVAL_MS = 1_000;
+const ERROR_INTERVAL_MS = 30_000;
 /** Of what is there, this much is left to code, tables and the rest of the machine, bytes. */
 const MEMORY_BESIDE_POOL = 100 * 1_048_576;
 
@@ -49,7 +51,8 @@ export class ReplicaServer {
   readonly #engine: Replica;
   readonly #server: ClientServer;
   readonly #driver: Driver;
-  readonly #rateLimit: RateLimit = new RateLimit(TRACE_INTERVAL_MS);
+  readonly #warnLimit: RateLimit = new RateLimit(WARN_INTERVAL_MS);
+  readonly #errorLimit: RateLimit = new RateLimit(ERROR_INTERVAL_MS);
   readonly #startedMs: number = performance.now();
   #address: Address;
   #onReady: (() => void) | null = null;
@@ -194,13 +197,20 @@ export class ReplicaServer {
 
   #onTrace(trace: Effect & { readonly type: 'trace' }): void {
     const { level, event, fields } = trace;
-    // Strangers can provoke warnings; reasons come from a closed set, so they make good keys.
-    const key = 'reason' in fields ? `${event} ${fields['reason']}` : event;
-    const suppressed = level === 'warn' ? this.#rateLimit.pass(key, performance.now()) : 0;
+    const suppressed = this.#suppressed(trace);
     if (suppressed === null) return;
     const extra = suppressed === 0 ? {} : { suppressed };
     const message = printable(traceText(event, fields));
     this.#log({ level, event, message, fields: { ...fields, ...extra } });
+  }
+
+  /** How many like it were held back before this trace; `null`: this one is too. */
+  #suppressed({ level, event, fields }: Effect & { readonly type: 'trace' }): number | null {
+    // Reasons come from a closed set, so they make good keys.
+    const key = 'reason' in fields ? `${event} ${fields['reason']}` : event;
+    if (level === 'warn') return this.#warnLimit.pass(key, performance.now());
+    if (level === 'error') return this.#errorLimit.pass(key, performance.now());
+    return 0;
   }
 
   #onStatus(connection: ConnectionId): void {

@@ -5,12 +5,20 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { LogRecord } from '../io/index.ts';
+import { DataFileCorruptError, type LogRecord, type Storage } from '../io/index.ts';
 import { writeU32 } from '../stdx/index.ts';
-import { SUPERBLOCK_COPIES, SUPERBLOCK_COPY_SIZE } from '../vsr/index.ts';
+import {
+  GEOMETRY_DEVELOPMENT,
+  headerOffset,
+  prepareOffset,
+  SUPERBLOCK_COPIES,
+  SUPERBLOCK_COPY_SIZE,
+} from '../vsr/index.ts';
 import { createChecksum } from '../wire/index.ts';
 import { formatLedger } from './format.ts';
 import { registerClient, statusOf } from './host-test-helper.ts';
+import { openMemoryFile } from './replica-file.ts';
+import { ReplicaServer } from './replica-server.ts';
 import { startLedger, startReplicaServer } from './start-ledger.ts';
 
 const folder = fs.mkdtempSync(join(tmpdir(), 'roundelay-host-'));
@@ -206,6 +214,68 @@ test('a folder that cannot be used is said so', async () => {
     assert.ok(error instanceof Error && 'code' in error);
     return true;
   });
+});
+
+test('a log that has lost an operation is refused, not cut', async () => {
+  const path = await newFile();
+  const server = await startReplicaServer({ path, addresses: [local] });
+  await registerClient(server.address.port);
+  await registerClient(server.address.port);
+  await server.close();
+  const bytes = fs.readFileSync(path);
+  const geometry = GEOMETRY_DEVELOPMENT;
+  bytes.fill(0xee, headerOffset(geometry, 1), headerOffset(geometry, 1) + 256);
+  bytes.fill(0xee, prepareOffset(geometry, 1), prepareOffset(geometry, 1) + 512);
+  fs.writeFileSync(path, bytes);
+  await assert.rejects(startReplicaServer({ path, addresses: [local] }), (error) => {
+    assert.ok(error instanceof DataFileCorruptError);
+    assert.equal(error.code, 'ERR_DATA_FILE_CORRUPT');
+    assert.ok(error.message.startsWith(`data file ${path} is corrupt: `), error.message);
+    assert.match(error.message, /offset \d+/);
+    return true;
+  });
+  assert.ok(!fs.existsSync(`${path}.lock`));
+});
+
+test('a disk that fails stops the server before anything is acknowledged', async () => {
+  const file = await openMemoryFile(0);
+  const disk: { isBroken: boolean } = { isBroken: false };
+  const storage: Storage = {
+    read: (offset, length, done) => file.storage.read(offset, length, done),
+    flush: (done) => file.storage.flush(done),
+    counters: () => file.storage.counters(),
+    close: () => file.storage.close(),
+    write: (offset, bytes, durable, done) => {
+      if (disk.isBroken) queueMicrotask(() => done('io'));
+      else file.storage.write(offset, bytes, durable, done);
+    },
+  };
+  const records: LogRecord[] = [];
+  const server = await ReplicaServer.start({
+    file: { ...file, storage },
+    address: local,
+    log: (record) => records.push(record),
+  });
+  await registerClient(server.address.port);
+  disk.isBroken = true;
+  await assert.rejects(registerClient(server.address.port));
+  const error = await server.ended;
+  assert.ok(error !== null && 'code' in error);
+  assert.equal(error.code, 'ERR_STORAGE_FAILED');
+  assert.deepEqual(
+    records.map(({ event, level }) => [event, level]),
+    [['halted', 'error']],
+  );
+  assert.equal(server.status().role, 'halted');
+});
+
+test('a server whose file was taken over by another process stops', async () => {
+  const path = await newFile();
+  const server = await startReplicaServer({ path, addresses: [local] });
+  const holder = { pid: 1, startTime: '1', boot: 'b', namespace: 'n', token: 'another' };
+  fs.writeFileSync(`${path}.lock`, JSON.stringify(holder));
+  const error = await server.ended;
+  assert.match(String(error), /another process has taken the data file over/);
 });
 
 test('close ends at once, whatever is in flight, and may be called twice', async () => {

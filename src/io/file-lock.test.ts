@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { acquireFileLock } from './file-lock.ts';
 
 const folder = fs.mkdtempSync(join(tmpdir(), 'roundelay-lock-'));
@@ -117,35 +117,43 @@ test('a file that says nothing locks nothing', async () => {
   }
 });
 
-test('a holder in another namespace is believed while it touches the file', async () => {
-  const path = newFile('foreign');
-  const dead = spawnSync(process.execPath, ['-e', '']).pid;
-  writeHolder(path, { pid: dead, startTime: '1', boot: 'elsewhere', namespace: 'x', token: 'f' });
-  const touch = setInterval(() => fs.utimesSync(`${path}.lock`, new Date(), new Date()), 100);
-  await assert.rejects(acquireFileLock({ path }), { code: 'ERR_DATA_FILE_LOCKED', pid: dead });
-  clearInterval(touch);
-  await (await acquireFileLock({ path })).release();
-});
+suite('these wait for a second or more', { concurrency: true }, () => {
+  test('a holder in another namespace is believed while it touches the file', async () => {
+    const path = newFile('foreign');
+    const dead = spawnSync(process.execPath, ['-e', '']).pid;
+    writeHolder(path, { pid: dead, startTime: '1', boot: 'elsewhere', namespace: 'x', token: 'f' });
+    const touch = setInterval(() => fs.utimesSync(`${path}.lock`, new Date(), new Date()), 100);
+    await assert.rejects(acquireFileLock({ path }), { code: 'ERR_DATA_FILE_LOCKED', pid: dead });
+    clearInterval(touch);
+    await (await acquireFileLock({ path })).release();
+  });
 
-test('a holder that finds another name in the file is told that it lost it', async () => {
-  const path = newFile('lost');
-  let lost = 0;
-  const lock = await acquireFileLock({ path, onLost: () => lost++ });
-  writeHolder(path, { pid: 1, startTime: '1', boot: 'b', namespace: 'n', token: 'somebody else' });
-  await new Promise((resolve) => setTimeout(resolve, 1_300));
-  assert.equal(lost, 1);
-  await lock.release();
-  assert.equal(fs.existsSync(`${path}.lock`), true, 'it is not ours to remove');
-});
+  test('a holder that finds another name in the file is told that it lost it', async () => {
+    const path = newFile('lost');
+    let lost = 0;
+    const lock = await acquireFileLock({ path, onLost: () => lost++ });
+    writeHolder(path, {
+      pid: 1,
+      startTime: '1',
+      boot: 'b',
+      namespace: 'n',
+      token: 'somebody else',
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1_300));
+    assert.equal(lost, 1);
+    await lock.release();
+    assert.equal(fs.existsSync(`${path}.lock`), true, 'it is not ours to remove');
+  });
 
-test('a file that was removed by hand is written again', async () => {
-  const path = newFile('removed');
-  const lock = await acquireFileLock({ path, onLost: () => assert.fail('not lost') });
-  fs.rmSync(`${path}.lock`);
-  await new Promise((resolve) => setTimeout(resolve, 1_300));
-  assert.equal(fs.existsSync(`${path}.lock`), true);
-  assert.equal(fs.statSync(`${path}.lock`).mode & 0o777, 0o600);
-  await lock.release();
+  test('a file that was removed by hand is written again', async () => {
+    const path = newFile('removed');
+    const lock = await acquireFileLock({ path, onLost: () => assert.fail('not lost') });
+    fs.rmSync(`${path}.lock`);
+    await new Promise((resolve) => setTimeout(resolve, 1_300));
+    assert.equal(fs.existsSync(`${path}.lock`), true);
+    assert.equal(fs.statSync(`${path}.lock`).mode & 0o777, 0o600);
+    await lock.release();
+  });
 });
 
 test('a data file that does not exist cannot be locked', async () => {

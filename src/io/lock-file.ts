@@ -7,7 +7,6 @@
  * is believed as long as it keeps touching the file, and a holder that finds another name in it
  * (it was frozen, and the rest of the world moved on) stops writing.
  */
-import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { hostname } from 'node:os';
 import { DataFileLockedError, ReadOnlyError, systemCode } from './errors.ts';
@@ -153,6 +152,8 @@ function lookUp(pid: number): string | 'none' | null {
   if (process.platform === 'win32') return null;
   try {
     const options = { encoding: 'utf8', stdio: 'pipe', timeout: 2_000 } as const;
+    // Loaded only where there is no /proc.
+    const { execFileSync } = process.getBuiltinModule('node:child_process');
     return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], options).trim() || null;
   } catch {
     return null;

@@ -352,7 +352,7 @@ test('a request above the limit is drained and its client evicted, not cut off',
   client.send(register(id));
   await client.next(Command.reply);
   const body = new Uint8Array(500_000);
-  client.send(request({ client: id, session: 1, request: 1, operation: 139, body }));
+  client.send(request({ client: id, session: 1, request: 1, operation: 147, body }));
   const { reason } = evictionOf(await client.next(Command.eviction));
   assert.equal(reason, EvictionReason.invalidRequestBodySize);
   client.send(ping(newClientId(), 0));
