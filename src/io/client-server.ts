@@ -16,10 +16,18 @@ import {
   type MessagePool,
   readSize,
 } from '../wire/index.ts';
-import { type Address, addressText } from './address.ts';
+import type { Address } from './address.ts';
+import {
+  clusterText,
+  commandText,
+  errorReason,
+  listenError,
+  peerText,
+  reasonTexts,
+} from './client-text.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { Counts } from './counts.ts';
-import { AddressInUseError, AddressUnavailableError, systemCode } from './errors.ts';
+import { systemCode } from './errors.ts';
 import { type LogLevel, type LogSink, printable, RateLimit } from './log.ts';
 import { READ_BUFFER_SIZE, rewrapSocket } from './rewrap.ts';
 
@@ -364,53 +372,5 @@ export class ClientServer implements ConnectionOwner {
     if (suppressed === null) return;
     const fields = suppressed === 0 ? {} : { suppressed };
     this.#options.log({ level, event, message: printable(message), fields });
-  }
-}
-
-const reasonTexts: { readonly [K in FramerError['kind']]: string } = {
-  'header-checksum': 'the header checksum is wrong',
-  'unknown-command': 'unknown command',
-  'unexpected-command': 'clients do not send this command',
-  size: 'the message size is out of range',
-  'body-checksum': 'the body checksum is wrong',
-  cluster: 'another cluster',
-};
-
-/** The decimal number of a cluster id. */
-export function clusterText(cluster: Uint8Array): string {
-  assert(cluster.length === 16, 'clusterText: a cluster id has 16 bytes');
-  let value = 0n;
-  for (let i = 15; i >= 0; i--) value = (value << 8n) | BigInt(cluster[i]);
-  return value.toString();
-}
-
-function commandText(command: number): string {
-  const name = commandName(command);
-  return name === 'unknown' ? String(command) : name;
-}
-
-function errorReason(error: Error): string {
-  const code = systemCode(error);
-  return code === 'ECONNRESET' || code === 'EPIPE' ? 'reset' : 'socket-error';
-}
-
-function peerText(socket: Socket): string {
-  const { remoteAddress, remotePort } = socket;
-  if (remoteAddress === undefined || remotePort === undefined) return 'a client that has gone';
-  return addressText({ host: remoteAddress, port: remotePort });
-}
-
-function listenError(error: Error, address: Address): Error {
-  const text = addressText(address);
-  const options = { cause: error };
-  switch (systemCode(error)) {
-    case 'EADDRINUSE':
-      return new AddressInUseError(text, options);
-    case 'EACCES':
-      return new AddressUnavailableError(text, 'no permission for this port', options);
-    case 'EADDRNOTAVAIL':
-      return new AddressUnavailableError(text, 'it is not an address of this machine', options);
-    default:
-      return new AddressUnavailableError(text, systemCode(error) || error.message, options);
   }
 }

@@ -21,18 +21,12 @@ export {
   type ClientServerLimits,
   type ClientServerOptions,
   clientServerLimits,
-  clusterText,
 } from './client-server.ts';
+export { clusterText } from './client-text.ts';
 export { Clock, type ClockSource } from './clock.ts';
 export { type CreateOptions, createDataFile, type FilePiece } from './create-file.ts';
-export {
-  type DataFile,
-  type DataFileOptions,
-  type DurableConstants,
-  type DurableMode,
-  openDataFile,
-  platformConstants,
-} from './data-file.ts';
+export { type DataFile, type DataFileOptions, openDataFile } from './data-file.ts';
+export { type DurableConstants, type DurableMode, platformConstants } from './durable-mode.ts';
 export * from './errors.ts';
 export { acquireFileLock, type FileLock, type FileLockOptions } from './file-lock.ts';
 export { type LogLevel, type LogRecord, type LogSink, printable, RateLimit } from './log.ts';

@@ -7,13 +7,8 @@ import { after, test } from 'node:test';
 import { SECTOR_SIZE, type StorageError } from '../engine/index.ts';
 import { createMemory } from '../wire/index.ts';
 import { createDataFile } from './create-file.ts';
-import {
-  type DataFile,
-  type DurableConstants,
-  type FileSystem,
-  openDataFile,
-  platformConstants,
-} from './data-file.ts';
+import { type DataFile, openDataFile } from './data-file.ts';
+import { type DurableConstants, type FileSystem, platformConstants } from './durable-mode.ts';
 import { MemoryFile } from './memory-file.ts';
 import type { Storage } from './storage.ts';
 
