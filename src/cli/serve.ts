@@ -1,5 +1,5 @@
 /** What `start` and `dev` have in common: a server runs until it is told to end, or must. */
-import { untilSignal, windUp } from './shutdown.ts';
+import { LIMIT_STARTING_MS, untilSignal, windUp } from './shutdown.ts';
 
 /** A started server, whichever way. */
 interface Server {
@@ -19,7 +19,8 @@ export async function serve<T extends Server>(
   const starting = start();
   const early = await Promise.race([starting, signal]);
   if (typeof early === 'string') {
-    await windUp(async () => (await starting.catch(() => null))?.close(), 0);
+    const close = async (): Promise<void> => (await starting.catch(() => null))?.close();
+    await windUp(close, 0, LIMIT_STARTING_MS);
     return;
   }
   announce(early);

@@ -2,6 +2,8 @@
 
 /** After this the process ends, wound up or not, milliseconds. Recovery copes with either. */
 const LIMIT_MS = 1500;
+/** The same for a server that has not served anybody yet. */
+export const LIMIT_STARTING_MS = 300;
 
 /** Resolves with the first SIGINT or SIGTERM; later ones change nothing. */
 export function untilSignal(): Promise<NodeJS.Signals> {
@@ -13,8 +15,12 @@ export function untilSignal(): Promise<NodeJS.Signals> {
 }
 
 /** Runs `close` and ends the process with `exitCode`, at the latest after the limit. */
-export async function windUp(close: () => Promise<void>, exitCode: number): Promise<never> {
-  const timer = setTimeout(() => process.exit(exitCode), LIMIT_MS);
+export async function windUp(
+  close: () => Promise<void>,
+  exitCode: number,
+  limitMs: number = LIMIT_MS,
+): Promise<never> {
+  const timer = setTimeout(() => process.exit(exitCode), limitMs);
   try {
     await close();
   } finally {

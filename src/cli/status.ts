@@ -64,29 +64,37 @@ async function run(options: Options): Promise<void> {
   if (explained instanceof CliError) process.exitCode = explained.exitCode;
 }
 
+const rows: readonly (readonly [string, (status: ReplicaReport) => unknown])[] = [
+  ['role', (status) => status['role']],
+  ['cluster', (status) => cluster(status['cluster'])],
+  ['replica', (status) => `${text(status['replica'])} of ${text(status['replicaCount'])}`],
+  ['release', (status) => release(status['release'])],
+  ['view', (status) => status['view']],
+  ['op', (status) => status['op']],
+  ['commit', (status) => `${text(status['commitMin'])} (known ${text(status['commitMax'])})`],
+  ['durable', (status) => status['opDurable']],
+  ['checkpoint', (status) => field(status['checkpoint'], 'op')],
+  ['checkpoint root', (status) => field(status['checkpoint'], 'root')],
+  ['digest', (status) => status['digest']],
+  ['sessions', (status) => status['sessions']],
+  ['connections', (status) => field(status['clients'], 'connections')],
+  ['dropped', (status) => counts(status['dropped'])],
+  ['refused', (status) => counts(status['refused'])],
+  ['closed', (status) => counts(field(status['clients'], 'closed'))],
+  ['memory', (status) => mebibytes(status['memoryBytes'])],
+  ['file', (status) => status['file']],
+  ['durable writes', (status) => status['durability']],
+];
+
 /** A column per replica, since a replica says more than fits into a row. */
 async function table(answers: readonly Answer[]): Promise<string> {
   const { default: Table } = await import('cli-table3');
+  const { default: colors } = await import('picocolors');
   const lines = new Table({
-    head: ['', ...answers.map(({ address }) => address)],
-    style: { head: [] },
+    head: ['', ...answers.map(({ address }) => colors.bold(address))],
+    style: { head: [], border: [] },
+    chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
   });
-  const rows: readonly (readonly [string, (status: ReplicaReport) => unknown])[] = [
-    ['role', (status) => status['role']],
-    ['cluster', (status) => status['cluster']],
-    ['replica', (status) => `${text(status['replica'])} of ${text(status['replicaCount'])}`],
-    ['release', (status) => release(status['release'])],
-    ['view', (status) => status['view']],
-    ['op', (status) => status['op']],
-    ['commit', (status) => `${text(status['commitMin'])} (known ${text(status['commitMax'])})`],
-    ['durable', (status) => status['opDurable']],
-    ['checkpoint', (status) => field(status['checkpoint'], 'op')],
-    ['checkpoint root', (status) => field(status['checkpoint'], 'root')],
-    ['digest', (status) => status['digest']],
-    ['sessions', (status) => status['sessions']],
-    ['dropped', (status) => counts(status['dropped'])],
-    ['refused', (status) => counts(status['refused'])],
-  ];
   for (const [name, pick] of rows) {
     const cells = answers.map(({ status }) => (status === null ? '' : text(pick(status))));
     if (cells.some((cell) => cell !== '')) lines.push([name, ...cells]);
@@ -114,6 +122,16 @@ function counts(value: unknown): string {
     count === 0 ? [] : [`${name} ${text(count)}`],
   );
   return lines.length === 0 ? 'none' : lines.join('\n');
+}
+
+function mebibytes(value: unknown): string {
+  return typeof value === 'number' ? `${Math.round(value / 1_048_576)} MiB` : text(value);
+}
+
+/** The number that people give, from the 16 bytes in hexadecimal, lowest first. */
+function cluster(value: unknown): string {
+  const bytes = typeof value === 'string' ? value.match(/[0-9a-f]{2}/g) : null;
+  return bytes === null ? text(value) : String(BigInt(`0x${bytes.reverse().join('')}`));
 }
 
 function release(value: unknown): string {
