@@ -42,6 +42,8 @@ export interface RecoveryOptions {
   readonly harness: Harness | null;
 }
 
+const NS_PER_MS = 1_000_000;
+
 type Phase = 'closed' | 'flush' | 'scan' | 'restore' | 'replay' | 'repair' | 'view' | 'done';
 type Resolved = LogResolution & { readonly ok: true };
 
@@ -51,6 +53,9 @@ export class Recovery {
   readonly #restore: Restore;
   #phase: Phase = 'closed';
   #replay: Replay | null = null;
+  #startNs: number = 0;
+  /** The checkpoint that was restored. */
+  readonly #opRestored: number;
   #resolution: Resolved | null = null;
   /** Repairs under way: token → slot whose header comes after its prepare, or −1. */
   readonly #repairs: Map<number, number> = new Map();
@@ -59,6 +64,7 @@ export class Recovery {
     const { superblock, outbox, journal, checkpoints, state, pool } = options;
     const { current } = superblock;
     this.#options = options;
+    this.#opRestored = current.checkpoint.op;
     this.#scan = new LogScan(current, outbox, journal, pool.checksum);
     this.#restore = new Restore(current.checkpoint, outbox, checkpoints, state, pool.checksum);
   }
@@ -70,6 +76,7 @@ export class Recovery {
   onOpen(): void {
     assert(this.#phase === 'closed', 'Recovery: opened twice');
     this.#phase = 'flush';
+    this.#startNs = this.#options.outbox.now.monoNs;
     this.#options.outbox.flush(Part.recovery);
   }
 
@@ -106,7 +113,7 @@ export class Recovery {
 
   onSuperblock(): void {
     assert(this.#phase === 'view', 'Recovery: nobody waits for the superblock');
-    this.#phase = 'done';
+    this.#finish();
   }
 
   /** Goes on as far as it can; called at the end of every step until it is done. */
@@ -209,13 +216,26 @@ export class Recovery {
   #onRepaired(): void {
     const { superblock, state, harness } = this.#options;
     if (harness?.keepView === true) {
-      this.#phase = 'done';
+      this.#finish();
       return;
     }
     this.#phase = 'view';
     const view = superblock.current.view + 1;
     const commitMax = Math.max(superblock.current.commitMax, state.commitMin);
     superblock.update({ view, logView: view, commitMax });
+  }
+
+  #finish(): void {
+    const { outbox, superblock, state, checkpoints } = this.#options;
+    const { view } = superblock.current;
+    this.#phase = 'done';
+    outbox.trace('info', 'recovered', {
+      view,
+      op: state.commitMin,
+      operationsReplayed: state.commitMin - this.#opRestored,
+      blocks: checkpoints.blocks.count,
+      durationMs: (outbox.now.monoNs - this.#startNs) / NS_PER_MS,
+    });
   }
 
   #refuse(reason: string): void {
