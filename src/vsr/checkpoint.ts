@@ -19,7 +19,7 @@ import {
 } from '../engine/index.ts';
 import { assert, writeSafeU64, writeU64 } from '../stdx/index.ts';
 import type { Message, MessagePool } from '../wire/index.ts';
-import { BlockStore } from './blocks.ts';
+import { BlockStore } from './file/blocks.ts';
 import {
   checkpointAfter,
   fixedSize,

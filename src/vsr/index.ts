@@ -2,9 +2,11 @@
  * vsr: Viewstamped Replication, one file per sub-protocol. Today one replica (R = 1): the log, the
  * data file, sessions and recovery are those of the cluster; views, repair and topology come with it.
  *
- * Reading order: `file/geometry` (where things lie), `message` (what a replica writes),
+ * Reading order: `file/geometry` (where things lie in a data file) and its neighbours (superblock,
+ * blocks, the decision table for a damaged log: all pure), `message` (what a replica writes),
  * `state` (what is replicated), `admission` and `normal` (a request's way), `journal` (the log),
- * `checkpoint`, `recovery`, `replica` (how it hangs together).
+ * `checkpoint`, `recovery/` (from a file to a replica that serves), `replica` (how it hangs
+ * together).
  *
  * How a driver uses it:
  * 1. format: make every write of `formatWrites(options, checksum)`, sync;
@@ -36,11 +38,11 @@ export {
   type SuperblockRead,
 } from './file/superblock-codec.ts';
 export { type PoolSizes, poolSizes } from './pool-sizes.ts';
-export type { Harness } from './recovery.ts';
+export type { Harness } from './recovery/recovery.ts';
 export {
   RELEASE,
   RELEASE_CLIENT_MIN,
   Replica,
   type ReplicaOptions,
-  type ReplicaStatus,
 } from './replica.ts';
+export type { ReplicaStatus } from './status.ts';

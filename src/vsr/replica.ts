@@ -20,14 +20,15 @@ import { assert, toHex, unreachable } from '../stdx/index.ts';
 import { createMemory, type MessagePool } from '../wire/index.ts';
 import { Admission, type Standing } from './admission.ts';
 import { Checkpoints } from './checkpoint.ts';
-import { Counters, type DropReason, type RefuseReason } from './counters.ts';
+import { Counters } from './counters.ts';
 import { SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
 import type { SuperblockRead } from './file/superblock-codec.ts';
 import { Journal } from './journal.ts';
 import { Normal } from './normal.ts';
 import { Outbox, Part } from './outbox.ts';
-import { type Harness, Recovery } from './recovery.ts';
+import { type Harness, Recovery } from './recovery/recovery.ts';
 import { ReplicatedState } from './state.ts';
+import type { ReplicaStatus } from './status.ts';
 import { SuperblockStore } from './superblock.ts';
 
 /** What this program calls itself towards clients: 0.17.9. */
@@ -48,32 +49,6 @@ export interface ReplicaOptions {
   readonly releaseClientMin?: number;
   /** For tests that replay recorded bytes on a fresh file. */
   readonly harness?: Harness;
-}
-
-export interface ReplicaStatus {
-  readonly role: 'primary' | 'recovering' | 'halted';
-  /** Hexadecimal, as stored. */
-  readonly cluster: string;
-  readonly replica: number;
-  readonly replicaCount: number;
-  readonly release: number;
-  readonly view: number;
-  /** Head of the log. */
-  readonly op: number;
-  /** Executed here. */
-  readonly commitMin: number;
-  /** Known to be committed. */
-  readonly commitMax: number;
-  /** Durable in the log. */
-  readonly opDurable: number;
-  readonly checkpoint: { readonly op: number; readonly root: string; readonly id: string };
-  /** Of everything executed. */
-  readonly digest: string;
-  readonly sessions: number;
-  readonly queued: number;
-  readonly isReadOnly: boolean;
-  readonly dropped: { readonly [reason in DropReason]: number };
-  readonly refused: { readonly [reason in RefuseReason]: number };
 }
 
 export class Replica implements Engine {

@@ -9,9 +9,9 @@ import {
   KEY_VALUE_PUT,
   KeyValueMachine,
   keyValueBody,
-} from '../engine/index.ts';
-import { Prng, readSafeU64, toHex } from '../stdx/index.ts';
-import { headerOffset, prepareOffset, SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
+} from '../../engine/index.ts';
+import { Prng, readSafeU64, toHex } from '../../stdx/index.ts';
+import { headerOffset, prepareOffset, SUPERBLOCK_COPY_SIZE } from '../file/geometry.ts';
 import {
   checksum,
   formatDisk,
@@ -19,7 +19,7 @@ import {
   TestClient,
   type TestDisk,
   TestServer,
-} from './replica-test-helper.ts';
+} from '../replica-test-helper.ts';
 
 const one = Uint8Array.of(1, 0, 0, 0);
 

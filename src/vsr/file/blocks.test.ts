@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BLOCK_SIZE_MAX } from '../engine/index.ts';
-import { Prng } from '../stdx/index.ts';
+import { BLOCK_SIZE_MAX } from '../../engine/index.ts';
+import { Prng } from '../../stdx/index.ts';
 import { BlockStore } from './blocks.ts';
-import { decodeChunk, ENTRIES_PER_CHUNK } from './file/manifest.ts';
-import type { ChunkReference } from './file/superblock-codec.ts';
+import { decodeChunk, ENTRIES_PER_CHUNK } from './manifest.ts';
+import type { ChunkReference } from './superblock-codec.ts';
 
 const BASE = 65_536;
 const mark = (n: number): Uint8Array => new Uint8Array(16).fill(n);

@@ -5,18 +5,18 @@
  *
  * This file knows places and names; who writes the bytes, and when, is the checkpoint's business.
  */
-import { SECTOR_SIZE } from '../engine/index.ts';
-import { assert } from '../stdx/index.ts';
-import { Extents } from './file/extents.ts';
-import { sectorCeil } from './file/geometry.ts';
+import { SECTOR_SIZE } from '../../engine/index.ts';
+import { assert } from '../../stdx/index.ts';
+import { Extents } from './extents.ts';
+import { sectorCeil } from './geometry.ts';
 import {
   blockKey,
   ENTRIES_PER_CHUNK,
   encodeEntry,
   type ManifestEntry,
   type Place,
-} from './file/manifest.ts';
-import type { ChunkReference } from './file/superblock-codec.ts';
+} from './manifest.ts';
+import type { ChunkReference } from './superblock-codec.ts';
 
 export class BlockStore {
   readonly #extents: Extents;

@@ -4,8 +4,8 @@
  * whole prepare is read here only where its header does not vouch for it; all others are verified
  * when they are replayed.
  */
-import { SECTOR_SIZE } from '../engine/index.ts';
-import { assert, bytesEqual, isZero, readSafeU64 } from '../stdx/index.ts';
+import { SECTOR_SIZE } from '../../engine/index.ts';
+import { assert, bytesEqual, isZero, readSafeU64 } from '../../stdx/index.ts';
 import {
   bodyValid,
   type Checksum,
@@ -16,14 +16,14 @@ import {
   PrepareOffset,
   readCommand,
   readSize,
-} from '../wire/index.ts';
-import { headerOffset, prepareMax, prepareOffset, sectorCeil } from './file/geometry.ts';
-import { type LogResolution, resolveLog, type SlotScan } from './file/log-resolution.ts';
-import type { RingState } from './file/slot-decision.ts';
-import type { Superblock } from './file/superblock-codec.ts';
-import type { Journal } from './journal.ts';
-import { OPERATION_RESERVED } from './message.ts';
-import type { Outbox } from './outbox.ts';
+} from '../../wire/index.ts';
+import { headerOffset, prepareMax, prepareOffset, sectorCeil } from '../file/geometry.ts';
+import { type LogResolution, resolveLog, type SlotScan } from '../file/log-resolution.ts';
+import type { RingState } from '../file/slot-decision.ts';
+import type { Superblock } from '../file/superblock-codec.ts';
+import type { Journal } from '../journal.ts';
+import { OPERATION_RESERVED } from '../message.ts';
+import type { Outbox } from '../outbox.ts';
 import { type ReadJob, ReadWindow } from './read-window.ts';
 
 const READS_MAX = 16;

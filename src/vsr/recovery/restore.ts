@@ -2,16 +2,16 @@
  * Recovery, second part: brings back the state at the checkpoint. Reads the manifest, then every
  * block it lists, verifies each and hands it to whom it belongs, in ascending order.
  */
-import { BLOCK_KIND_ENGINE_MIN } from '../engine/index.ts';
-import { assert, bytesEqual } from '../stdx/index.ts';
-import type { Checksum } from '../wire/index.ts';
-import type { Checkpoints } from './checkpoint.ts';
-import { sectorCeil } from './file/geometry.ts';
-import { decodeChunk, type ManifestEntry, type Place } from './file/manifest.ts';
-import type { CheckpointReference } from './file/superblock-codec.ts';
-import type { Outbox } from './outbox.ts';
+import { BLOCK_KIND_ENGINE_MIN } from '../../engine/index.ts';
+import { assert, bytesEqual } from '../../stdx/index.ts';
+import type { Checksum } from '../../wire/index.ts';
+import type { Checkpoints } from '../checkpoint.ts';
+import { sectorCeil } from '../file/geometry.ts';
+import { decodeChunk, type ManifestEntry, type Place } from '../file/manifest.ts';
+import type { CheckpointReference } from '../file/superblock-codec.ts';
+import type { Outbox } from '../outbox.ts';
+import type { ReplicatedState } from '../state.ts';
 import { type ReadJob, ReadWindow } from './read-window.ts';
-import type { ReplicatedState } from './state.ts';
 
 const READS_MAX = 8;
 

@@ -2,8 +2,8 @@
  * Many reads, a few of them under way at a time: what recovery does most of the time. Completions
  * come in any order; whoever needs an order restores it.
  */
-import { assert } from '../stdx/index.ts';
-import { type Outbox, Part } from './outbox.ts';
+import { assert } from '../../stdx/index.ts';
+import { type Outbox, Part } from '../outbox.ts';
 
 export interface ReadJob {
   /** Multiples of 4096. */

@@ -4,7 +4,7 @@
  * is made, at the same operation as ever, before replay goes on. Nobody is answered: who waits asks
  * again.
  */
-import { assert, bytesEqual } from '../stdx/index.ts';
+import { assert, bytesEqual } from '../../stdx/index.ts';
 import {
   HEADER_SIZE,
   headerValid,
@@ -13,14 +13,14 @@ import {
   PrepareOffset,
   readSize,
   readView,
-} from '../wire/index.ts';
-import type { Checkpoints } from './checkpoint.ts';
-import { prepareOffset, sectorCeil, slotOf } from './file/geometry.ts';
-import type { Superblock } from './file/superblock-codec.ts';
+} from '../../wire/index.ts';
+import type { Checkpoints } from '../checkpoint.ts';
+import { prepareOffset, sectorCeil, slotOf } from '../file/geometry.ts';
+import type { Superblock } from '../file/superblock-codec.ts';
+import type { Outbox } from '../outbox.ts';
+import type { ReplicatedState } from '../state.ts';
 import { type LogScan, prepareIntact } from './log-scan.ts';
-import type { Outbox } from './outbox.ts';
 import { type ReadJob, ReadWindow } from './read-window.ts';
-import type { ReplicatedState } from './state.ts';
 
 const READS_MAX = 4;
 

@@ -8,19 +8,19 @@
  * refuses to start, and names the place, rather than start with fewer operations than it
  * acknowledged.
  */
-import { assert } from '../stdx/index.ts';
-import { HEADER_SIZE, type MessagePool } from '../wire/index.ts';
-import type { Checkpoints } from './checkpoint.ts';
-import { headerOffset, prepareOffset } from './file/geometry.ts';
-import type { LogResolution } from './file/log-resolution.ts';
-import type { Journal } from './journal.ts';
+import { assert } from '../../stdx/index.ts';
+import { HEADER_SIZE, type MessagePool } from '../../wire/index.ts';
+import type { Checkpoints } from '../checkpoint.ts';
+import { headerOffset, prepareOffset } from '../file/geometry.ts';
+import type { LogResolution } from '../file/log-resolution.ts';
+import type { Journal } from '../journal.ts';
+import { buildReserved } from '../message.ts';
+import { type Outbox, Part } from '../outbox.ts';
+import type { ReplicatedState } from '../state.ts';
+import type { SuperblockStore } from '../superblock.ts';
 import { LogScan } from './log-scan.ts';
-import { buildReserved } from './message.ts';
-import { type Outbox, Part } from './outbox.ts';
 import { Replay } from './replay.ts';
 import { Restore } from './restore.ts';
-import type { ReplicatedState } from './state.ts';
-import type { SuperblockStore } from './superblock.ts';
 
 /** For tests that replay recorded bytes on a fresh file; never restarted. */
 export interface Harness {
