@@ -8,7 +8,7 @@
  * which each client asks once more for the last answer of each session it ever had.
  */
 import type { HaltCode, Machine } from '../engine/index.ts';
-import type { U64 } from '../stdx/index.ts';
+import { type U64, u64Add } from '../stdx/index.ts';
 import { createChecksum, type MessagePool } from '../wire/index.ts';
 import { type Budget, type ClientOptions, SimClient } from './client.ts';
 import type { Coverage } from './coverage.ts';
@@ -92,7 +92,10 @@ const NETWORK_DEFAULT: NetworkOptions = {
   disconnects: 5,
 };
 
-const QUIET_NS = 50_000_000;
+/** Time enough for everything on its way to arrive and for everything due to be done. */
+const QUIET_NS = 600_000_000;
+/** What time makes due is done within this while nothing else goes on, nanoseconds. */
+const OVERDUE_NS = 400_000_000;
 const DEADLINE_NS = 600_000_000_000;
 /** A run that does more than this is going in circles. */
 const EVENTS_MAX = 5_000_000;
@@ -244,6 +247,8 @@ class SingleRun {
     while (this.#world.step(endNs));
     this.#runUntil('downtime', () => this.#process.isReady);
     if (this.#machine !== null) this.#history.checkRoot(this.#machine.root());
+    const overdue = u64Add(this.#world.instant().wall, -OVERDUE_NS);
+    check(!this.#subject.reference.due(overdue), 'liveness', () => 'what is due is not done');
     this.#checkDigest();
     this.#process.audit(this.#history);
   }

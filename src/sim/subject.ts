@@ -6,7 +6,7 @@ import type { Machine } from '../engine/index.ts';
 import type { Prng, U64 } from '../stdx/index.ts';
 
 /** What a reference has to offer: the part of a machine that decides what clients see. */
-export type ReferenceMachine = Pick<Machine, 'reserve' | 'apply' | 'root'>;
+export type ReferenceMachine = Pick<Machine, 'reserve' | 'apply' | 'root' | 'due'>;
 
 export interface Demand {
   /** 128 … 255. */

@@ -10,7 +10,7 @@ import {
   KEY_VALUE_PUT,
   OPERATION_PULSE,
 } from '../engine/index.ts';
-import { assert, u64ToBigInt } from '../stdx/index.ts';
+import { assert, type U64, u64ToBigInt } from '../stdx/index.ts';
 import type { Checksum } from '../wire/index.ts';
 import type { ReferenceMachine } from './subject.ts';
 
@@ -28,6 +28,10 @@ export class CounterTwin implements ReferenceMachine {
     reply.set(bytesOf(BigInt(context.op), 8), 8);
     reply.set(bytesOf(u64ToBigInt(context.timestamp), 8), 16);
     return 24;
+  }
+
+  due(): boolean {
+    return false;
   }
 
   root(): Uint8Array {
@@ -95,6 +99,11 @@ export class KeyValueTwin implements ReferenceMachine {
         reply.set(found.value, 1);
         return 1 + found.value.length;
     }
+  }
+
+  due(timestamp: U64): boolean {
+    const now = u64ToBigInt(timestamp);
+    return this.#pairs.some(({ expiresAt }) => expiresAt !== 0n && expiresAt <= now);
   }
 
   root(): Uint8Array {
