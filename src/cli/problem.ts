@@ -97,6 +97,7 @@ function adviseFile(code: string, error: Error, situation: Situation): Advice | 
 function adviseNetwork(code: string, error: Error, situation: Situation): Advice | null {
   const { command, file } = situation;
   const addresses = situation.addresses ?? '3000';
+  const named = `roundelay ${command} --addresses=${addresses}`;
   switch (code) {
     case 'ERR_ADDRESS_INVALID':
       return { exitCode: ExitCode.usage, next: '' };
@@ -115,7 +116,7 @@ function adviseNetwork(code: string, error: Error, situation: Situation): Advice
     case 'ERR_CONNECT_CLUSTER':
       return {
         exitCode: ExitCode.wrongCluster,
-        next: `name it: roundelay ${command} --addresses=${addresses} --cluster=${otherCluster(error)}`,
+        next: `name it: ${named} --cluster=${otherCluster(error)}`,
       };
     case 'ERR_PROTOCOL':
     case 'ERR_CONNECT_TIMEOUT':
