@@ -8,6 +8,7 @@
  */
 import assert from 'node:assert/strict';
 import { Prng } from '../stdx/index.ts';
+import { foldedKey32, foldedKey64, foldedKey128 } from './indexes/index-keys.ts';
 import { LedgerReads } from './reads.ts';
 import { Rows } from './rows.ts';
 import { type LedgerTables, PendingStatus } from './tables.ts';
@@ -224,17 +225,39 @@ export class Twin {
   }
 }
 
-/** Small sets of values, so that filters hit; with pairs that fold to the same key. */
+/** Two different values, not small ones, that fold to the same key. */
+function colliding(words: number, fold: (words: Uint32Array) => number): [bigint, bigint] {
+  const prng = new Prng(1, words);
+  const seen = new Map<number, bigint>();
+  for (;;) {
+    const limbs = Uint32Array.from({ length: words }, () => prng.u32());
+    const value = limbs.reduceRight((sum, limb) => (sum << 32n) | BigInt(limb), 0n);
+    const key = fold(limbs);
+    const other = seen.get(key);
+    if (other !== undefined && other !== value) return [value, other];
+    seen.set(key, value);
+  }
+}
+
+/** Small sets of values, so that filters hit; zero, small, large and colliding ones. */
 export const userData128: readonly bigint[] = [
   0n,
   1n,
-  5n,
-  (1n << 32n) | 0x9e37_79b4n,
   (7n << 96n) | 3n,
-  (1n << 32n) | 0x9e37_79b1n,
+  ...colliding(4, (words) => foldedKey128(words, 0)),
 ];
-export const userData64: readonly bigint[] = [0n, 9n, (1n << 32n) | 0x9e37_79b8n, (1n << 63n) | 1n];
-export const userData32: readonly bigint[] = [0n, 1n, 0xffff_ffffn];
+export const userData64: readonly bigint[] = [
+  0n,
+  9n,
+  (1n << 63n) | 1n,
+  ...colliding(2, (words) => foldedKey64(words, 0)),
+];
+export const userData32: readonly bigint[] = [
+  0n,
+  1n,
+  0xffff_ffffn,
+  ...colliding(1, ([word]) => foldedKey32(word as number)),
+];
 
 export interface HistoryOptions {
   readonly seed: number;

@@ -33,8 +33,8 @@ import type { Rows } from './rows.ts';
 import type { LedgerTables } from './tables.ts';
 
 /** Kinds of derived blocks; those of events are in `events-blocks`. */
-const TRANSFER_RUNS_KIND = 20;
-const ACCOUNT_RUNS_KIND = 21;
+const TRANSFER_RUNS_KIND = 21;
+const ACCOUNT_RUNS_KIND = 22;
 
 /** Runs waiting to be built before one operation has to build more than one: two segments. */
 const PENDING_RUNS_MAX: number = 2 * (ACCOUNT_KEYS + TRANSFER_KEYS);

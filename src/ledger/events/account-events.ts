@@ -3,9 +3,9 @@
  *
  * Each created transfer and each expiry is one event of two accounts. What an event did can be read
  * from the rows, so all that is kept of it is a way back: per side, a link to the previous event of
- * that account (eight bytes an event). Every 64th event of an account also gets a snapshot of the
- * account's balances, so that `balances` never has to walk further than that. Full balances per
- * event would cost sixteen times as much, and most are never asked for.
+ * that account (eight bytes an event). Every 32nd event of an account also gets a snapshot of the
+ * account's balances (4.5 bytes an event), so that `balances` never has to walk further than that.
+ * Full balances of every event would take 128 bytes, and most are never asked for.
  *
  * A link is a 32-bit word. 0: there is no previous event. Top bit set: *this* event has a snapshot
  * on this side, whose number the other bits give, and the link proper stands in the snapshot.
@@ -24,21 +24,22 @@ export const EVENT_ROWS_MAX: number = EXPIRY_BIT / 2 - 1;
 
 export const Side = { debit: 0, credit: 1 } as const;
 
-/** Words of a snapshot; the balances come first, the rest of the 32 is unused. */
-export const SnapshotWord = { balances: 0, flags: 16, link: 17 } as const;
+/** What a snapshot has besides balances, in words. */
+export const SnapshotWord = { link: 0, flags: 1 } as const;
 
 /** Words of the balances of an account: four amounts of 128 bits. */
 export const BALANCE_WORDS = 16;
 
 /** Events of an account between two snapshots of it. */
-export const SNAPSHOT_EVENTS = 64;
+export const SNAPSHOT_EVENTS = 32;
 
 /** Accounts of one page of heads; a page is one block of a checkpoint. */
 export const HEADS_PER_PAGE = 32_768;
 const HEADS_SHIFT = 15;
 
 const LINK_BYTES = 8;
-const SNAPSHOT_BYTES = 128;
+const BALANCES_BYTES = 64;
+const SNAPSHOT_BYTES = 8;
 
 /** The reference to the event at `row` (of transfers or expiries), seen from one side. */
 export function eventReference(row: number, side: number, expiry: boolean): number {
@@ -59,7 +60,9 @@ export class AccountEvents {
   transferLinks: Rows = new Rows(LINK_BYTES);
   /** The same per expiry. */
   expiryLinks: Rows = new Rows(LINK_BYTES);
+  /** Two tables, row for row: the rest of a snapshot would not fit a power of two. */
   snapshots: Rows = new Rows(SNAPSHOT_BYTES);
+  snapshotBalances: Rows = new Rows(BALANCES_BYTES);
   /** Per account two words: reference to its latest event or 0, and how many it has. */
   readonly headPages: Uint32Array[] = [];
   /** Per page of heads: {@link epoch} at its last change, 0 for never. */
@@ -105,19 +108,16 @@ export class AccountEvents {
     return rows.chunks[row >>> rows.rowShift][(row & rows.rowMask) * 2 + (at & 1)];
   }
 
-  /** Word offset of a snapshot in {@link snapshotWords}; `link` has its top bit set. */
-  snapshotBase(link: number): number {
-    return this.snapshots.baseOf(link & 0x7fff_ffff);
-  }
-
-  snapshotWords(link: number): Uint32Array {
-    return this.snapshots.chunkOf(link & 0x7fff_ffff);
+  /** A word of the snapshot that a link with its top bit set names; see {@link SnapshotWord}. */
+  snapshotWord(link: number, word: number): number {
+    const snapshot = link & 0x7fff_ffff;
+    return this.snapshots.chunkOf(snapshot)[this.snapshots.baseOf(snapshot) + word];
   }
 
   /** The reference to the event before the one that has this link, or 0. */
   previousOf(link: number): number {
     if ((link | 0) >= 0) return link;
-    return this.snapshotWords(link)[this.snapshotBase(link) + SnapshotWord.link];
+    return this.snapshotWord(link, SnapshotWord.link);
   }
 
   #append(
@@ -152,14 +152,18 @@ export class AccountEvents {
 
   #snapshot(accounts: Rows, accountRow: number, previous: number): number {
     assert(accountRow < accounts.count, 'AccountEvents: no such account');
+    const account = accounts.chunkOf(accountRow);
+    const accountBase = accounts.baseOf(accountRow);
     const snapshot = this.snapshots.append();
     const words = this.snapshots.chunkOf(snapshot);
     const base = this.snapshots.baseOf(snapshot);
-    const account = accounts.chunkOf(accountRow);
-    const accountBase = accounts.baseOf(accountRow);
-    copyWords(account, accountBase + AccountWord.debitsPending, words, base, BALANCE_WORDS);
-    words[base + SnapshotWord.flags] = account[accountBase + AccountWord.codeFlags] >>> 16;
     words[base + SnapshotWord.link] = previous;
+    words[base + SnapshotWord.flags] = account[accountBase + AccountWord.codeFlags] >>> 16;
+    const row = this.snapshotBalances.append();
+    assert(row === snapshot, 'AccountEvents: snapshots out of step');
+    const balances = this.snapshotBalances.chunkOf(row);
+    const to = this.snapshotBalances.baseOf(row);
+    copyWords(account, accountBase + AccountWord.debitsPending, balances, to, BALANCE_WORDS);
     return (0x8000_0000 | snapshot) >>> 0;
   }
 
@@ -174,6 +178,7 @@ export class AccountEvents {
     if ((link | 0) >= 0) return;
     assert((link & 0x7fff_ffff) === this.snapshots.count - 1, 'AccountEvents: not the last one');
     this.snapshots.truncate(link & 0x7fff_ffff);
+    this.snapshotBalances.truncate(link & 0x7fff_ffff);
   }
 
   /** Makes pages of heads up to `page` exist. */
@@ -189,6 +194,7 @@ export class AccountEvents {
     this.transferLinks = new Rows(LINK_BYTES);
     this.expiryLinks = new Rows(LINK_BYTES);
     this.snapshots = new Rows(SNAPSHOT_BYTES);
+    this.snapshotBalances = new Rows(BALANCES_BYTES);
     this.headPages.length = 0;
     this.headPageEpochs.length = 0;
   }
@@ -197,6 +203,7 @@ export class AccountEvents {
   isComplete(transferCount: number, expiryCount: number): boolean {
     if (this.transferLinks.count !== transferCount) return false;
     if (this.expiryLinks.count !== expiryCount) return false;
+    if (this.snapshots.count !== this.snapshotBalances.count) return false;
     let linkCount = 0;
     let snapshotCount = 0;
     for (const heads of this.headPages) {

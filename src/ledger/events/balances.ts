@@ -2,7 +2,7 @@
  * Balances of an account after any of its events, rebuilt on read.
  *
  * From the event in question the chain is walked back, adding up what each event did, until the
- * balances are known: at a snapshot (64 events away at most), at the balances that the last read
+ * balances are known: at a snapshot (32 events away at most), at the balances that the last read
  * of this account left in a small cache, or at the beginning, where all is zero. Amounts wrap at
  * 2^128 on the way, which does not matter: the sum is what the account really held.
  *
@@ -27,12 +27,16 @@ import {
 /** What an event did to the closed flag of an account. */
 export const Closing = { unchanged: 0, closed: 1, opened: 2 } as const;
 
-/** Accounts whose latest read is remembered; a power of two. */
-const CACHE_ACCOUNTS = 8192;
+/** Accounts whose latest read is remembered: a power of two near the number of accounts. */
+const CACHE_ACCOUNTS_MIN = 256;
+const CACHE_ACCOUNTS_MAX = 65_536;
 
-/** Cache entry, in words: account row + 1, reference, then balances and flags. */
-const CacheWord = { account: 0, reference: 1, balances: 2, flags: 18 } as const;
-const CACHE_ENTRY_WORDS = 20;
+/**
+ * Cache entry, in words. The reference names event and side, so it says whose balances they are,
+ * even if accounts share an entry.
+ */
+const CacheWord = { balances: 0, flags: 16, reference: 17 } as const;
+const CACHE_ENTRY_WORDS = 18;
 
 /** Within the balances of an account, in words. */
 const PENDING = 0;
@@ -127,7 +131,8 @@ function subtract(target: Uint32Array, at: number, words: Uint32Array, from: num
 export class BalanceReader {
   readonly #tables: LedgerTables;
   readonly #events: AccountEvents;
-  readonly #cache: Uint32Array = new Uint32Array(CACHE_ACCOUNTS * CACHE_ENTRY_WORDS);
+  #cache: Uint32Array = new Uint32Array(0);
+  #cacheAccounts: number = 0;
   /** The events between a known point and the one in question, and the sum of what they did. */
   readonly #walk: Uint32Array = new Uint32Array(SNAPSHOT_EVENTS);
   readonly #sum: Uint32Array = new Uint32Array(BALANCE_WORDS);
@@ -145,10 +150,10 @@ export class BalanceReader {
   read(accountRow: number, reference: number, target: Uint32Array, offset: number): number {
     assert(reference > 0, 'BalanceReader: no event');
     assert(accountRow < this.#tables.accounts.count, 'BalanceReader: no such account');
+    if (this.#tables.accounts.count > this.#cacheAccounts) this.#enlargeCache();
     const cache = this.#cache;
-    const entry = (accountRow & (CACHE_ACCOUNTS - 1)) * CACHE_ENTRY_WORDS;
-    const cached =
-      cache[entry + CacheWord.account] === accountRow + 1 ? cache[entry + CacheWord.reference] : 0;
+    const entry = (accountRow & (this.#cacheAccounts - 1)) * CACHE_ENTRY_WORDS;
+    const cached = cache[entry + CacheWord.reference];
     const sum = this.#sum;
     const walk = this.#walk;
     sum.fill(0);
@@ -163,10 +168,10 @@ export class BalanceReader {
       }
       const link = this.#events.linkOf(current);
       if ((link | 0) < 0) {
-        const words = this.#events.snapshotWords(link);
-        const base = this.#events.snapshotBase(link);
-        flags = words[base + SnapshotWord.flags];
-        add16(sum, words, base + SnapshotWord.balances);
+        const { snapshotBalances } = this.#events;
+        const snapshot = link & 0x7fff_ffff;
+        flags = this.#events.snapshotWord(link, SnapshotWord.flags);
+        add16(sum, snapshotBalances.chunkOf(snapshot), snapshotBalances.baseOf(snapshot));
         break;
       }
       assert(steps < SNAPSHOT_EVENTS, 'BalanceReader: no snapshot where one should be');
@@ -183,7 +188,6 @@ export class BalanceReader {
     if (flags === -1) flags = this.#initialFlags(accountRow);
     if (closing === Closing.closed) flags |= AccountFlags.closed;
     if (closing === Closing.opened) flags &= ~AccountFlags.closed;
-    cache[entry + CacheWord.account] = accountRow + 1;
     cache[entry + CacheWord.reference] = reference;
     cache[entry + CacheWord.flags] = flags;
     copyWords(sum, 0, cache, entry + CacheWord.balances, BALANCE_WORDS);
@@ -191,9 +195,19 @@ export class BalanceReader {
     return flags;
   }
 
-  /** Forgets what was read: rows may be replaced. */
+  /** Forgets what was read: events may be replaced. */
   clear(): void {
     this.#cache.fill(0);
+  }
+
+  /** Adapts the cache to the number of accounts; it starts out empty again. */
+  #enlargeCache(): void {
+    if (this.#cacheAccounts === CACHE_ACCOUNTS_MAX) return;
+    let wanted = CACHE_ACCOUNTS_MIN;
+    const { count } = this.#tables.accounts;
+    while (wanted < count && wanted < CACHE_ACCOUNTS_MAX) wanted *= 2;
+    this.#cacheAccounts = wanted;
+    this.#cache = new Uint32Array(wanted * CACHE_ENTRY_WORDS);
   }
 
   /**

@@ -16,7 +16,8 @@ export const EventBlockKind = {
   transferLinks: 16,
   expiryLinks: 17,
   snapshots: 18,
-  heads: 19,
+  snapshotBalances: 19,
+  heads: 20,
 } as const;
 
 const HEAD_BYTES = 8;
@@ -58,6 +59,7 @@ export class EventBlocks {
   readonly #transferLinks = new GrowingRowsBlocks(EventBlockKind.transferLinks);
   readonly #expiryLinks = new GrowingRowsBlocks(EventBlockKind.expiryLinks);
   readonly #snapshots = new GrowingRowsBlocks(EventBlockKind.snapshots);
+  readonly #snapshotBalances = new GrowingRowsBlocks(EventBlockKind.snapshotBalances);
   /** Per page of heads: the epoch of the cut that was handed out last, 0 for none. */
   readonly #storedEpochs: number[] = [];
   readonly #page: Uint32Array = new Uint32Array(HEADS_PER_PAGE * 2);
@@ -75,6 +77,7 @@ export class EventBlocks {
     this.#transferLinks.cut(events.transferLinks);
     this.#expiryLinks.cut(events.expiryLinks);
     this.#snapshots.cut(events.snapshots);
+    this.#snapshotBalances.cut(events.snapshotBalances);
     this.#cutAccounts = accountCount;
     this.#pageNext = 0;
     this.#pageEnd = events.headPages.length;
@@ -87,6 +90,7 @@ export class EventBlocks {
       this.#transferLinks.next(events.transferLinks) ??
       this.#expiryLinks.next(events.expiryLinks) ??
       this.#snapshots.next(events.snapshots) ??
+      this.#snapshotBalances.next(events.snapshotBalances) ??
       this.#nextHeads()
     );
   }
@@ -104,6 +108,9 @@ export class EventBlocks {
       case EventBlockKind.snapshots:
         events.snapshots.restoreLeaf(block.index, block.bytes);
         return true;
+      case EventBlockKind.snapshotBalances:
+        events.snapshotBalances.restoreLeaf(block.index, block.bytes);
+        return true;
       case EventBlockKind.heads:
         events.growHeads(block.index);
         new Uint8Array(events.headPages[block.index].buffer).set(block.bytes);
@@ -119,6 +126,7 @@ export class EventBlocks {
     this.#transferLinks.restored(events.transferLinks, isStored);
     this.#expiryLinks.restored(events.expiryLinks, isStored);
     this.#snapshots.restored(events.snapshots, isStored);
+    this.#snapshotBalances.restored(events.snapshotBalances, isStored);
     this.#storedEpochs.length = 0;
   }
 

@@ -13,6 +13,9 @@ import { ACCOUNT_KEYS, Key, TRANSFER_KEYS, writeCommonKeys } from './index-keys.
 import { SEGMENT_ROWS_MAX } from './radix-sort.ts';
 import { buildRun, type SortedRun } from './sorted-run.ts';
 
+/** Room in the columns of a new ledger, rows. */
+const COLUMN_ROWS_MIN = 1024;
+
 export class IndexTable {
   readonly rows: Rows;
   readonly keyCount: number;
@@ -25,9 +28,13 @@ export class IndexTable {
   /** Rows whose keys are in columns or runs. */
   indexedRows: number = 0;
 
-  /** Columns of each segment, one per key; `null` before its first row and once it is sealed. */
+  /** Columns of each segment, one per key; `null` once it is sealed. */
   readonly #columns: (Uint32Array[] | null)[] = [];
   readonly #spareColumns: Uint32Array[][] = [];
+  /** The columns that got the latest row, and the rows for which they have room. */
+  #open: Uint32Array[] = [];
+  #openFirst: number = 0;
+  #openEnd: number = 0;
 
   constructor(rows: Rows, keyCount: number, segmentRows: number) {
     assert(keyCount === ACCOUNT_KEYS || keyCount === TRANSFER_KEYS, 'IndexTable: keys');
@@ -64,10 +71,10 @@ export class IndexTable {
 
   /** Notes the accounts of transfer `row`, ahead of the row's other keys. */
   setAccounts(row: number, debitRow: number, creditRow: number): void {
-    const columns = this.#columnsOf(row);
-    const at = row & this.#mask;
-    columns[Key.debitAccount][at] = debitRow;
-    columns[Key.creditAccount][at] = creditRow;
+    if (row < this.#openFirst || row >= this.#openEnd) this.#openFor(row);
+    const place = row - this.#openFirst;
+    this.#open[Key.debitAccount][place] = debitRow;
+    this.#open[Key.creditAccount][place] = creditRow;
   }
 
   /** Row of the account that {@link setAccounts} noted; `key` says on which side. */
@@ -82,9 +89,9 @@ export class IndexTable {
     for (let row = this.indexedRows; row < rows.count; ) {
       // As far as chunk and segment reach; both begin at multiples of a power of two.
       const end = Math.min(rows.count, (row | rows.rowMask) + 1, (row | this.#mask) + 1);
-      const columns = this.#columnsOf(row);
+      this.#openFor(end - 1);
       const words = rows.chunkOf(row);
-      writeCommonKeys(words, rows.baseOf(row), end - row, columns, row & this.#mask);
+      writeCommonKeys(words, rows.baseOf(row), end - row, this.#open, row & this.#mask);
       row = end;
     }
     this.indexedRows = rows.count;
@@ -111,17 +118,37 @@ export class IndexTable {
     this.indexedRows = sealedRows;
   }
 
-  #columnsOf(row: number): Uint32Array[] {
+  /** Gives a row columns: those of its segment, made or enlarged if need be. */
+  #openFor(row: number): void {
     const segment = row >>> this.#shift;
-    return this.#columns[segment] ?? this.#openSegment(segment);
+    if (segment >= this.#columns.length) this.#addSegment(segment);
+    const columns = this.#columns[segment];
+    assert(columns !== null, 'IndexTable: the segment is sealed');
+    const place = row & this.#mask;
+    if (place >= columns[0].length) {
+      const size = Math.min(this.segmentRows, 1 << (32 - Math.clz32(place)));
+      for (let key = 0; key < this.keyCount; key++) columns[key] = enlarged(columns[key], size);
+    }
+    this.#open = columns;
+    this.#openFirst = row - place;
+    this.#openEnd = this.#openFirst + columns[0].length;
+    assert(row < this.#openEnd, 'IndexTable: no room');
   }
 
-  #openSegment(segment: number): Uint32Array[] {
+  #addSegment(segment: number): void {
     assert(segment === this.#columns.length, 'IndexTable: segment out of order');
+    // Only a first segment starts small: a ledger may stay small.
+    const size = segment === 0 ? Math.min(COLUMN_ROWS_MIN, this.segmentRows) : this.segmentRows;
     const columns =
       this.#spareColumns.pop() ??
-      Array.from({ length: this.keyCount }, () => new Uint32Array(this.segmentRows));
+      Array.from({ length: this.keyCount }, () => new Uint32Array(size));
     this.#columns.push(columns);
-    return columns;
   }
+}
+
+function enlarged(column: Uint32Array, size: number): Uint32Array {
+  assert(size > column.length, 'enlarged: not larger');
+  const copy = new Uint32Array(size);
+  copy.set(column);
+  return copy;
 }

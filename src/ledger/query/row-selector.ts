@@ -4,19 +4,23 @@
  * Rows are in timestamp order, so a timestamp range is a row range and the segments are visited in
  * the order of the answer; the limit ends the visit. In a sealed segment every condition is looked
  * up in its run. One that finds nothing ends the segment, and the condition with the fewest rows
- * supplies candidates, which are checked against the row for the others. In a segment that is
+ * supplies candidates, which are checked for the others (see `row-checks`). In a segment that is
  * not sealed the columns are scanned.
  */
 import { assert } from '../../stdx/index.ts';
-import { RECORD_WORDS, TransferWord } from '../format/constants.ts';
+import { TransferWord } from '../format/constants.ts';
 import { FOLDED_KEYS, Key } from '../indexes/index-keys.ts';
 import type { IndexTable } from '../indexes/index-table.ts';
 import type { SortedRun } from '../indexes/sorted-run.ts';
 import { lowerBound, upperBound } from '../query-timestamps.ts';
 import type { Filter } from './filter.ts';
+import { RowChecks } from './row-checks.ts';
 
 /** Most rows that one query can select: what fits a reply without a trailer. */
 export const SELECTED_ROWS_MAX = 8190;
+
+/** Hits that can be marked in the time that one look at a row takes. */
+const MARKS_PER_ROW = 32;
 
 /** Stands for "the account on either side" where the number of a condition is expected. */
 const EITHER_SIDE = -1;
@@ -33,10 +37,12 @@ export class RowSelector {
   #limit: number = 0;
   /** The condition that was most selective in the last segment: likely so in the next one. */
   #favourite: number = 0;
-  /** Conditions that candidates of this segment have to be checked for. */
-  readonly #checks: Uint8Array = new Uint8Array(8);
-  #checkCount: number = 0;
-  #checkEither: boolean = false;
+  /** What candidates of this segment have to prove. */
+  readonly #checks: RowChecks = new RowChecks();
+  /** Candidates of this query that did not pass. */
+  #misses: number = 0;
+  /** First row of the segment. */
+  #base: number = 0;
 
   /**
    * Selects at most `limit` rows and returns their number. `eitherAccount` is the row of an account
@@ -51,8 +57,9 @@ export class RowSelector {
     this.#limit = limit;
     this.#favourite = filter.conditionCount - 1;
     this.count = 0;
-    this.#checkCount = 0;
-    this.#checkEither = false;
+    this.#misses = 0;
+    this.#base = 0;
+    this.#checks.clear();
     const { rows, segmentRows } = table;
     const word = TransferWord.timestamp;
     const min = lowerBound(rows, word, filter.timestampMinHi, filter.timestampMinLo);
@@ -67,9 +74,9 @@ export class RowSelector {
     const sealed = table.sealedSegments;
     for (let i = 0; i <= last - first && this.count < limit; i++) {
       const segment = filter.reversed ? last - i : first + i;
-      const base = segment * segmentRows;
-      const low = Math.max(min - base, 0);
-      const high = Math.min(max - base, segmentRows);
+      this.#base = segment * segmentRows;
+      const low = Math.max(min - this.#base, 0);
+      const high = Math.min(max - this.#base, segmentRows);
       if (segment < sealed) this.#searchRuns(segment, low, high);
       else this.#scanColumns(segment, low, high);
     }
@@ -101,32 +108,53 @@ export class RowSelector {
       const debits = table.run(segment, Key.debitAccount).find(this.#eitherAccount);
       const credits = table.run(segment, Key.creditAccount).find(this.#eitherAccount);
       if (debits + credits === 0) return;
-      if (debits + credits < bestCount) best = EITHER_SIDE;
+      if (debits + credits < bestCount) {
+        best = EITHER_SIDE;
+        bestCount = debits + credits;
+      }
     }
-    this.#planChecks(segment, best);
-    const base = segment * table.segmentRows;
+    this.#planChecks(segment, best, bestCount);
     if (best === EITHER_SIDE) {
       const debits = table.run(segment, Key.debitAccount);
-      this.#takeEither(debits, table.run(segment, Key.creditAccount), base, low, high);
+      this.#takeEither(debits, table.run(segment, Key.creditAccount), low, high);
     } else {
       const run = table.run(segment, filter.keys[best]);
-      if (run.rows === null) this.#takeRange(base + low, base + high);
-      else this.#takeRun(run, base, low, high);
+      if (run.rows === null) this.#takeRange(this.#base + low, this.#base + high);
+      else this.#takeRun(run, low, high);
     }
   }
 
-  /** Notes which conditions the candidates that `best` supplies are not yet known to fulfil. */
-  #planChecks(segment: number, best: number): void {
+  /** Says how the candidates that `best` supplies prove what is not known of them yet. */
+  #planChecks(segment: number, best: number, bestCount: number): void {
+    const table = this.#table as IndexTable;
     const filter = this.#filter as Filter;
-    this.#checkCount = 0;
+    const checks = this.#checks;
+    checks.clear();
     for (let i = 0; i < filter.conditionCount; i++) {
       const key = filter.keys[i];
-      const everyRow = i === best || this.#table?.run(segment, key).rows === null;
-      if (everyRow && key >= FOLDED_KEYS) continue;
-      this.#checks[this.#checkCount] = i;
-      this.#checkCount += 1;
+      const run = table.run(segment, key);
+      const isMarked =
+        i !== best && run.rows !== null && this.#isWorthMarks(run.high - run.low, bestCount);
+      if (isMarked) checks.addHits(run, null);
+      const isKnown = isMarked || i === best || run.rows === null;
+      if (!isKnown || key < FOLDED_KEYS) checks.addCondition(i);
     }
-    this.#checkEither = this.#eitherAccount >= 0 && best !== EITHER_SIDE;
+    if (this.#eitherAccount < 0 || best === EITHER_SIDE) return;
+    const debits = table.run(segment, Key.debitAccount);
+    const credits = table.run(segment, Key.creditAccount);
+    const hits = debits.high - debits.low + (credits.high - credits.low);
+    const isListed = debits.rows !== null && credits.rows !== null;
+    if (isListed && this.#isWorthMarks(hits, bestCount)) checks.addHits(debits, credits);
+    else checks.addEither();
+  }
+
+  /**
+   * Whether going through `hits` is cheaper than looking at the rows of all candidates that will
+   * be needed. Until candidates have failed, half of them are expected to pass.
+   */
+  #isWorthMarks(hits: number, candidates: number): boolean {
+    const expected = 2 * (this.#limit - this.count) + this.#misses;
+    return Math.min(candidates, expected) * MARKS_PER_ROW > hits;
   }
 
   /** Takes rows [low, high) as candidates. */
@@ -138,8 +166,9 @@ export class RowSelector {
   }
 
   /** Takes the hits of a run, as far as they are in [low, high), as candidates. */
-  #takeRun(run: SortedRun, base: number, low: number, high: number): void {
+  #takeRun(run: SortedRun, low: number, high: number): void {
     const rows = run.rows as Uint16Array;
+    const base = this.#base;
     const from = firstNotBelow(rows, run.low, run.high, low);
     const to = firstNotBelow(rows, from, run.high, high);
     if ((this.#filter as Filter).reversed) {
@@ -150,13 +179,14 @@ export class RowSelector {
   }
 
   /** Takes the hits of both sides in row order. No transfer has the same account on both. */
-  #takeEither(a: SortedRun, b: SortedRun, base: number, low: number, high: number): void {
+  #takeEither(a: SortedRun, b: SortedRun, low: number, high: number): void {
+    const base = this.#base;
     if (a.rows === null || b.rows === null) {
       // An account that stands on the same side of every transfer stands on the other of none.
       const all = a.rows === null && a.high > 0 ? a : b.rows === null && b.high > 0 ? b : null;
       if (all !== null) this.#takeRange(base + low, base + high);
-      else if (a.rows !== null) this.#takeRun(a, base, low, high);
-      else if (b.rows !== null) this.#takeRun(b, base, low, high);
+      else if (a.rows !== null) this.#takeRun(a, low, high);
+      else if (b.rows !== null) this.#takeRun(b, low, high);
       return;
     }
     const step = (this.#filter as Filter).reversed ? -1 : 1;
@@ -186,17 +216,14 @@ export class RowSelector {
     const step = filter.reversed ? -1 : 1;
     const end = filter.reversed ? low - 1 : high;
     // Columns decide all but folded keys.
-    this.#checkCount = 0;
-    this.#checkEither = false;
+    this.#checks.clear();
     for (let i = 0; i < filter.conditionCount; i++) {
-      if (filter.keys[i] >= FOLDED_KEYS) continue;
-      this.#checks[this.#checkCount] = i;
-      this.#checkCount += 1;
+      if (filter.keys[i] < FOLDED_KEYS) this.#checks.addCondition(i);
     }
-    const base = segment * table.segmentRows;
+    const base = this.#base;
     const start = filter.reversed ? high - 1 : low;
     if (this.#eitherAccount >= 0) {
-      this.#scanEither(columns, base, start, end, step);
+      this.#scanEither(columns, start, end, step);
       return;
     }
     // The last condition is the account, if there is one, else the first will do as well.
@@ -211,13 +238,7 @@ export class RowSelector {
   }
 
   /** The same, for an account on either side; no transfer has the same account on both. */
-  #scanEither(
-    columns: readonly Uint32Array[],
-    base: number,
-    start: number,
-    end: number,
-    step: number,
-  ): void {
+  #scanEither(columns: readonly Uint32Array[], start: number, end: number, step: number): void {
     const account = this.#eitherAccount;
     const debits = columns[Key.debitAccount];
     const credits = columns[Key.creditAccount];
@@ -226,7 +247,7 @@ export class RowSelector {
     while ((debit !== end || credit !== end) && this.count < this.#limit) {
       const isDebit = credit === end || (debit !== end && (debit - credit) * step < 0);
       const row = isDebit ? debit : credit;
-      if (this.#columnsMatch(columns, row)) this.#take(base + row);
+      if (this.#columnsMatch(columns, row)) this.#take(this.#base + row);
       if (isDebit) debit = nextHit(debits, account, debit + step, end, step);
       else credit = nextHit(credits, account, credit + step, end, step);
     }
@@ -242,57 +263,14 @@ export class RowSelector {
 
   /** Adds a candidate to the answer, if it passes. */
   #take(row: number): void {
-    if ((this.#checkCount > 0 || this.#checkEither) && !this.#passes(row)) return;
+    const { rows } = this.#table as IndexTable;
+    if (!this.#checks.passes(this.#filter as Filter, rows, row, row - this.#base)) {
+      this.#misses += 1;
+      return;
+    }
     this.rows[this.count] = row;
     this.count += 1;
   }
-
-  #passes(row: number): boolean {
-    const filter = this.#filter as Filter;
-    const { rows } = this.#table as IndexTable;
-    const words = rows.chunks[row >>> rows.rowShift];
-    const at = (row & rows.rowMask) * RECORD_WORDS;
-    for (let i = 0; i < this.#checkCount; i++) {
-      if (!passesCondition(filter, this.#checks[i], words, at)) return false;
-    }
-    if (!this.#checkEither) return true;
-    return (
-      sameWords(words, at + TransferWord.debitAccountId, filter.accountId, 4) ||
-      sameWords(words, at + TransferWord.creditAccountId, filter.accountId, 4)
-    );
-  }
-}
-
-/** Whether the row at words[at] fulfils one condition of the filter. */
-function passesCondition(
-  filter: Filter,
-  condition: number,
-  words: Uint32Array,
-  at: number,
-): boolean {
-  const value = filter.values[condition];
-  switch (filter.keys[condition]) {
-    case Key.userData128:
-      return sameWords(words, at + TransferWord.userData128, filter.userData128, 4);
-    case Key.userData64:
-      return sameWords(words, at + TransferWord.userData64, filter.userData64, 2);
-    case Key.userData32:
-      return words[at + TransferWord.userData32] === filter.userData32;
-    case Key.ledger:
-      return words[at + TransferWord.ledger] === value;
-    case Key.code:
-      return (words[at + TransferWord.codeFlags] & 0xffff) === value;
-    case Key.debitAccount:
-      return sameWords(words, at + TransferWord.debitAccountId, filter.accountId, 4);
-    default:
-      assert(filter.keys[condition] === Key.creditAccount, 'passesCondition: unknown key');
-      return sameWords(words, at + TransferWord.creditAccountId, filter.accountId, 4);
-  }
-}
-
-function sameWords(words: Uint32Array, at: number, wanted: Uint32Array, count: number): boolean {
-  for (let i = 0; i < count; i++) if (words[at + i] !== wanted[i]) return false;
-  return true;
 }
 
 /** Elements looked at one by one before the built-in search is worth its call. */
