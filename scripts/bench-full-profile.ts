@@ -1,4 +1,4 @@
-/** Where the time goes: a V8 CPU profile as a table of functions by the time spent in themselves. */
+/** Where the time goes: a V8 CPU profile as a table of functions by their own time. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -21,7 +21,7 @@ export function profileFlags(folder: string): string[] {
   return ['--cpu-prof', `--cpu-prof-dir=${folder}`];
 }
 
-/** The largest profile of a folder as lines: share of the busy time, milliseconds, function, place. */
+/** The largest profile of a folder as lines: share of the busy time, time, function, place. */
 export function profileTable(folder: string, lines: number = 30): string[] {
   const texts = readdirSync(folder)
     .filter((name) => name.endsWith('.cpuprofile'))

@@ -7,7 +7,7 @@
  *   node scripts/bench-full.ts [--transfers=5_000_000] [--runs=3] [--orders=sequential,random]
  *     [--clients=1] [--directory=FOLDER] [--sources] [--profile] [--json]
  *
- * `--sources` runs the checkout instead of the packed program (start times are then not comparable).
+ * `--sources` runs the checkout instead of the packed program, whose starts are faster.
  * `--profile` shows where the server's time goes in the last run, which it makes slower.
  */
 import { execFileSync, spawnSync } from 'node:child_process';

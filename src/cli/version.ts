@@ -1,4 +1,4 @@
-/** `roundelay version`: which program this is. Loads next to nothing, so that it answers at once. */
+/** `roundelay version`: which program this is. Loads next to nothing, to answer at once. */
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 

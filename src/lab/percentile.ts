@@ -8,7 +8,7 @@ export interface Percentiles {
   readonly max: number;
 }
 
-/** Nearest-rank percentiles of `samples`, in their unit; all zero for none. Does not change them. */
+/** Nearest-rank percentiles of `samples`, in their unit; all zero for none. */
 export function percentiles(samples: readonly number[]): Percentiles {
   const sorted = Float64Array.from(samples).sort();
   const count = sorted.length;

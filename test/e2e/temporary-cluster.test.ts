@@ -1,4 +1,4 @@
-/** The laboratory's cluster of real processes: what is started is ended, and what dies is noticed. */
+/** The laboratory's cluster of processes: what is started is ended, what dies is noticed. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
