@@ -2,8 +2,8 @@
  * The load of the benchmark: a number of clients in one process, each with one request in flight
  * (closed loop), creating accounts and then transfers as fast as they are answered. While a request
  * is under way its client builds the next one in a second buffer, so that the time of a batch is
- * the server's and not the generator's. Every result is checked: a run in which one transfer was not
- * created is a failed run.
+ * the server's and not the generator's. Every result is checked: a run in which one transfer was
+ * not created is a failed run.
  */
 import { type Batch, connectLedger, type LedgerClient } from '../client/index.ts';
 import {
