@@ -125,7 +125,7 @@ export function twinAnswer(twin: Twin, q: Query): Uint8Array[] {
 const resultWords = (operation: number): number =>
   operation === Operation.getChangeEvents ? 96 : 32;
 
-const reply = new Uint32Array((resultsMax + 1) * 32);
+const reply = new Uint32Array((resultsMax + 3) * 32);
 
 /** The reading half's answer to the bytes of a filter. The reply starts out as garbage. */
 export function answer(

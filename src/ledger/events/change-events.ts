@@ -83,6 +83,7 @@ export class ChangeEvents {
         break;
       }
     }
+    assert(at + count * CHANGE_EVENT_WORDS <= reply.length, 'ChangeEvents: reply too short');
     return count;
   }
 
