@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CrashFailure, crashAt, crashEverywhere } from './crash-everywhere.ts';
 import { type SingleOptions, simulateSingle } from './single.ts';
-import { tallySubject } from './tally-test-helper.ts';
+import { tallySubject } from './subjects/tally-test-helper.ts';
 import { type ToyBug, toySetup } from './toy-engine-test-helper.ts';
 
 function options(seed: number, bug: ToyBug | null = null): SingleOptions {

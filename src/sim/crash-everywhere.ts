@@ -4,11 +4,12 @@
  * can fall out, and most of the time with a second one a few writes later, in the recovery. What a
  * random campaign finds with luck, this finds by exhaustion.
  */
-import { Coverage } from './coverage.ts';
-import { check } from './failure.ts';
+
+import type { CrashOutcome } from './disk/sector-store.ts';
 import type { CrashPoint, FaultOptions } from './faults.ts';
-import type { CrashOutcome } from './sector-store.ts';
 import { type SingleOptions, type SingleReport, simulateSingle } from './single.ts';
+import { Coverage } from './world/coverage.ts';
+import { check } from './world/failure.ts';
 
 export interface CrashEverywhereOptions extends SingleOptions {
   /** Every how many writes; 1 (default): each. */

@@ -4,10 +4,10 @@
  * as an operator or a service manager would.
  */
 import type { Prng } from '../stdx/index.ts';
-import type { Disk, DiskOperation, LatencyRange } from './disk.ts';
+import type { Disk, DiskOperation, LatencyRange } from './disk/disk.ts';
+import type { CrashOutcome } from './disk/sector-store.ts';
 import type { Process } from './process.ts';
-import type { CrashOutcome } from './sector-store.ts';
-import { Stream, type World } from './world.ts';
+import { Stream, type World } from './world/world.ts';
 
 export interface FaultOptions {
   /** Power cuts at random moments, most of them while something is being written. */

@@ -7,7 +7,8 @@
  * `observed-machine` and `history` (who checks, and how), `faults`, `subject` (what is tried out),
  * `single` (a whole run), `crash-everywhere`, `swarm` (which run a seed is).
  */
-export { COUNTERS, type Counter, Coverage } from './coverage.ts';
+
+export type { NetworkOptions } from './clients/network.ts';
 export {
   type CrashEverywhereOptions,
   type CrashEverywhereReport,
@@ -15,15 +16,11 @@ export {
   crashAt,
   crashEverywhere,
 } from './crash-everywhere.ts';
-export { DISK_DEFAULT, Disk, type DiskOptions, type LatencyRange } from './disk.ts';
-export { EventHash } from './event-hash.ts';
-export { EventQueue } from './event-queue.ts';
-export { check, type FailureCode, SimulationFailure } from './failure.ts';
+export { DISK_DEFAULT, Disk, type DiskOptions, type LatencyRange } from './disk/disk.ts';
+export { type CrashOutcome, type CrashReport, SectorStore } from './disk/sector-store.ts';
 export { type CrashPoint, FAULTS_NONE, type FaultOptions } from './faults.ts';
-export type { NetworkOptions } from './network.ts';
 export { type Life, Process, type Progress } from './process.ts';
 export { GEOMETRY_SMALL, type ReplicaSetupOptions, replicaSetup } from './replica-setup.ts';
-export { type CrashOutcome, type CrashReport, SectorStore } from './sector-store.ts';
 export {
   type EngineSetup,
   type SingleOptions,
@@ -38,7 +35,11 @@ export type {
   SubjectFactory,
   Workload,
   WorkloadOptions,
-} from './subject.ts';
-export { counterSubject, keyValueSubject, ledgerSubject, subjects } from './subjects.ts';
+} from './subjects/subject.ts';
+export { counterSubject, keyValueSubject, ledgerSubject, subjects } from './subjects/subjects.ts';
 export { SWARM_COUNTERS, type SwarmOptions, swarmOptions } from './swarm.ts';
-export { World, type WorldOptions } from './world.ts';
+export { COUNTERS, type Counter, Coverage } from './world/coverage.ts';
+export { EventHash } from './world/event-hash.ts';
+export { EventQueue } from './world/event-queue.ts';
+export { check, type FailureCode, SimulationFailure } from './world/failure.ts';
+export { World, type WorldOptions } from './world/world.ts';

@@ -6,13 +6,13 @@
 import type { ConnectionId, Effect, Engine, Event, HaltCode, TimerName } from '../engine/index.ts';
 import { assert, bytesEqual, type Prng } from '../stdx/index.ts';
 import { Framer, type Message, type MessagePool, readSize } from '../wire/index.ts';
-import type { Disk } from './disk.ts';
-import { check, SimulationFailure } from './failure.ts';
-import type { History } from './history.ts';
-import type { Network, NetworkServer } from './network.ts';
-import type { CrashOutcome } from './sector-store.ts';
-import { effectText, eventText } from './trace-line.ts';
-import { Stream, type World } from './world.ts';
+import type { History } from './checks/history.ts';
+import type { Network, NetworkServer } from './clients/network.ts';
+import type { Disk } from './disk/disk.ts';
+import type { CrashOutcome } from './disk/sector-store.ts';
+import { check, SimulationFailure } from './world/failure.ts';
+import { effectText, eventText } from './world/trace-line.ts';
+import { Stream, type World } from './world/world.ts';
 
 /** One life of an engine, from its first event to a crash. */
 export interface Life {

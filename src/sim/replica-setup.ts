@@ -14,9 +14,9 @@ import {
   SUPERBLOCK_AREA_SIZE,
 } from '../vsr/index.ts';
 import { type Checksum, createChecksum, MessagePool } from '../wire/index.ts';
-import { check } from './failure.ts';
-import { auditLog } from './log-audit.ts';
+import { auditLog } from './checks/log-audit.ts';
 import type { EngineSetup } from './single.ts';
+import { check } from './world/failure.ts';
 
 /** A small log: wraps after 40 operations, a checkpoint every 8. */
 export const GEOMETRY_SMALL: Geometry = { slots: 40, slotSize: 8192, requestSizeMax: 8192 };
@@ -33,6 +33,7 @@ export function replicaSetup(options: ReplicaSetupOptions = {}): EngineSetup {
     release: RELEASE,
     requestSizeMax: geometry.requestSizeMax,
     slots: geometry.slots,
+    hasPulses: true,
     format: () => format(geometry, cluster),
     open: (machine, { read, pool: poolBefore }) => {
       const front = read(0, SUPERBLOCK_AREA_SIZE);

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Block, Machine } from '../engine/index.ts';
-import { Coverage } from './coverage.ts';
+import { ObservedMachine } from './checks/observed-machine.ts';
 import { crashAt, crashEverywhere } from './crash-everywhere.ts';
-import type { FailureCode } from './failure.ts';
-import { ObservedMachine } from './observed-machine.ts';
 import { replicaSetup } from './replica-setup.ts';
 import { type SingleOptions, simulateSingle } from './single.ts';
-import type { SubjectFactory } from './subject.ts';
-import { counterSubject, keyValueSubject, subjects } from './subjects.ts';
+import type { SubjectFactory } from './subjects/subject.ts';
+import { counterSubject, keyValueSubject, subjects } from './subjects/subjects.ts';
 import { SWARM_COUNTERS, swarmOptions } from './swarm.ts';
+import { Coverage } from './world/coverage.ts';
+import type { FailureCode } from './world/failure.ts';
 
 const engine = replicaSetup();
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COUNTERS, type Counter, Coverage } from './coverage.ts';
-import type { FailureCode } from './failure.ts';
 import { type SingleOptions, type SingleReport, simulateSingle } from './single.ts';
-import { tallySubject } from './tally-test-helper.ts';
+import { tallySubject } from './subjects/tally-test-helper.ts';
 import { type ToyBug, toySetup } from './toy-engine-test-helper.ts';
+import { COUNTERS, type Counter, Coverage } from './world/coverage.ts';
+import type { FailureCode } from './world/failure.ts';
 
 /** A run that has some of everything. */
 function toyOptions(seed: number, bug: ToyBug | null = null): SingleOptions {

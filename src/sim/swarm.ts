@@ -6,14 +6,14 @@
  */
 import { Prng } from '../stdx/index.ts';
 import type { Geometry } from '../vsr/index.ts';
-import type { ClientOptions } from './client.ts';
-import type { Counter } from './coverage.ts';
-import { DISK_DEFAULT, type LatencyRange } from './disk.ts';
+import type { ClientOptions } from './clients/client.ts';
+import { DISK_DEFAULT, type LatencyRange } from './disk/disk.ts';
 import type { FaultOptions } from './faults.ts';
 import { replicaSetup } from './replica-setup.ts';
 import type { EngineSetup, SingleOptions } from './single.ts';
-import type { SubjectFactory } from './subject.ts';
-import { Stream } from './world.ts';
+import type { SubjectFactory } from './subjects/subject.ts';
+import type { Counter } from './world/coverage.ts';
+import { Stream } from './world/world.ts';
 
 export interface SwarmOptions {
   /** Default: the replica, with a geometry that the seed draws. */

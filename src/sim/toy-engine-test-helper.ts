@@ -49,8 +49,8 @@ import {
   sealHeader,
   sealReply,
 } from '../wire/index.ts';
-import { EventHash } from './event-hash.ts';
 import type { EngineSetup } from './single.ts';
+import { EventHash } from './world/event-hash.ts';
 
 export type ToyBug =
   | 'ack-before-durable'
@@ -103,6 +103,7 @@ export function toySetup(bug: ToyBug | null = null): EngineSetup {
     release: RELEASE,
     requestSizeMax: REQUEST_SIZE_MAX,
     slots: SLOTS,
+    hasPulses: false,
     // A sector of zeros ends the log; the rest is noise until it is written.
     format: () => [{ offset: 0, bytes: new Uint8Array(2 * SLOT_SIZE) }],
     open: (machine) => {

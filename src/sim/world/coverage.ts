@@ -1,0 +1,77 @@
+/**
+ * What a run really did. A simulator that silently stops injecting a fault, or never reaches the
+ * second wrap of the log, is worse than none: it is believed. So everything worth claiming is
+ * counted, runs add up, and a campaign in which an enabled counter stays at zero fails.
+ */
+import { assert } from '../../stdx/index.ts';
+
+/** Counters in the order in which a summary prints them. */
+export const COUNTERS = [
+  'events',
+  'effects',
+  'commits',
+  'replies',
+  'registers',
+  'reads',
+  'writes',
+  'flushes',
+  'crashes',
+  'restarts',
+  'crashesInRecovery',
+  'crashesWithWrites',
+  'sectorsLost',
+  'sectorsTorn',
+  'checkpoints',
+  'logWraps',
+  'replayedOps',
+  'requests',
+  'resends',
+  'repeatedReplies',
+  'duplicates',
+  'losses',
+  'disconnects',
+  'sessionsAbandoned',
+  'evictions',
+  'refusals',
+  'invalidRequests',
+  'forgeries',
+  'pings',
+  'pulses',
+  'clockSteps',
+  'poolExhausted',
+  'ioErrors',
+  'noSpace',
+  'halts',
+  'rootsCompared',
+] as const;
+
+export type Counter = (typeof COUNTERS)[number];
+
+export class Coverage {
+  readonly #counts: Map<Counter, number> = new Map(COUNTERS.map((name) => [name, 0]));
+
+  add(name: Counter, amount: number = 1): void {
+    assert(amount >= 0, 'Coverage: a counter never falls');
+    this.#counts.set(name, this.count(name) + amount);
+  }
+
+  count(name: Counter): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  /** Adds another run's counts to these. */
+  merge(other: Coverage): void {
+    for (const name of COUNTERS) this.add(name, other.count(name));
+  }
+
+  /** The wanted counters that are still zero, in order. */
+  missing(wanted: readonly Counter[]): readonly Counter[] {
+    return wanted.filter((name) => this.count(name) === 0);
+  }
+
+  /** One line, zero counters left out: `commits 812 · crashes 5 · …`. */
+  summary(): string {
+    const parts = COUNTERS.filter((name) => this.count(name) > 0);
+    return parts.map((name) => `${name} ${this.count(name)}`).join(' · ');
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Events and effects as one readable line each, for traces: what a person needs to follow a run,
+ * in an order that never changes, so that two traces can be compared with `diff`.
+ */
+import type { Effect, Event } from '../../engine/index.ts';
+import { readSafeU64, readU32, toHex } from '../../stdx/index.ts';
+import {
+  Command,
+  commandName,
+  EvictionOffset,
+  Offset,
+  PingClientOffset,
+  ReplyOffset,
+  RequestOffset,
+  readCommand,
+  readSize,
+  readView,
+} from '../../wire/index.ts';
+
+export function eventText(event: Event): string {
+  switch (event.type) {
+    case 'open':
+      return '';
+    case 'message':
+    case 'oversize':
+      return `c${event.connection} ${messageText(event.message.bytes)}`;
+    case 'disconnected':
+      return `c${event.connection}`;
+    case 'timer':
+      return event.timer;
+    case 'read':
+      return `#${event.token} ${event.bytes.length} bytes${errorText(event.error)}`;
+    case 'written':
+    case 'flushed':
+      return `#${event.token}${errorText(event.error)}`;
+  }
+}
+
+export function effectText(effect: Effect): string {
+  switch (effect.type) {
+    case 'send':
+      return `c${effect.connection} ${messageText(effect.message.bytes)}`;
+    case 'close':
+      return `c${effect.connection} ${effect.reason}`;
+    case 'write': {
+      const durable = effect.durable ? ' durable' : '';
+      return `#${effect.token} ${effect.bytes.length} bytes at ${effect.offset}${durable}`;
+    }
+    case 'read':
+      return `#${effect.token} ${effect.length} bytes at ${effect.offset}`;
+    case 'flush':
+      return `#${effect.token}`;
+    case 'timer':
+      return effect.afterNs === null
+        ? `${effect.timer} off`
+        : `${effect.timer} ${effect.afterNs} ns`;
+    case 'ready':
+      return '';
+    case 'trace': {
+      const fields = Object.entries(effect.fields).map(([name, value]) => `${name}=${value}`);
+      return [effect.level, effect.event, ...fields].join(' ');
+    }
+    case 'halt':
+      return `${effect.code} ${effect.reason}`;
+  }
+}
+
+/** A message's command and the fields by which one recognises it. */
+export function messageText(bytes: Uint8Array): string {
+  const command = readCommand(bytes);
+  const start = `${commandName(command)} view ${readView(bytes)} size ${readSize(bytes)}`;
+  switch (command) {
+    case Command.request: {
+      const number = readU32(bytes, RequestOffset.request);
+      const operation = bytes[RequestOffset.operation];
+      const session = readSafeU64(bytes, RequestOffset.session);
+      return `${start} ${client(bytes, RequestOffset.client)} session ${session} request ${number} operation ${operation}`;
+    }
+    case Command.reply: {
+      const number = readU32(bytes, ReplyOffset.request);
+      const op = readSafeU64(bytes, ReplyOffset.op);
+      return `${start} ${client(bytes, ReplyOffset.client)} op ${op} request ${number}`;
+    }
+    case Command.eviction:
+      return `${start} ${client(bytes, EvictionOffset.client)} reason ${bytes[EvictionOffset.reason]}`;
+    case Command.pingClient:
+      return `${start} ${client(bytes, PingClientOffset.client)}`;
+    default:
+      return `${start} ${toHex(bytes.subarray(Offset.checksum, Offset.checksum + 4))}`;
+  }
+}
+
+function client(bytes: Uint8Array, offset: number): string {
+  return toHex(bytes.subarray(offset, offset + 4));
+}
+
+function errorText(error: string | null): string {
+  return error === null ? '' : ` ${error}`;
+}
