@@ -29,7 +29,7 @@ let running: ChildProcess | null = null;
 /** `npm start` until it has said where it listens; the milliseconds until then. */
 async function start(): Promise<{ port: number; text: string; ms: number }> {
   const began = performance.now();
-  const child = spawn('npm', ['start', '--', '--addresses=0'], {
+  const child = spawn('npm', ['start', '--', '--port=0'], {
     cwd: clone,
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -48,7 +48,10 @@ async function start(): Promise<{ port: number; text: string; ms: number }> {
     };
     child.stdout.on('data', look);
     child.stderr.on('data', look);
-    child.once('exit', (code) => failed(new Error(`npm start ended with ${code}: ${text}`)));
+    child.once('exit', (code) => {
+      running = null;
+      failed(new Error(`npm start ended with ${code}: ${text}`));
+    });
   });
 }
 

@@ -17,7 +17,7 @@ const snippet = `import { startLedger } from 'roundelay';
 const db = await startLedger({ directory: './ledger' });
 if (!(db.port > 0)) throw new Error('no port');
 const root = db.root();
-if (root.length !== 16) throw new Error('no root');
+if (root.length !== 32) throw new Error('no root');
 await db.close();
 console.log('closed');
 `;
@@ -102,7 +102,8 @@ test('a consumer type-checks against the published declarations', () => {
       strict: true,
       noEmit: true,
       skipLibCheck: false,
-      types: [],
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules/@types')],
     },
     include: ['consumer.ts'],
   };
