@@ -318,14 +318,17 @@ test('a direct write that the file system refuses falls back to write and sync',
 });
 
 test('durable writes do not wait behind a queue of others', async () => {
-  const file = await openDataFile({ path: await newPath() });
-  const order: string[] = [];
-  const bulk = Array.from({ length: 32 }, () =>
-    write(file, 0, zeros(262_144), false).then(() => order.push('bulk')),
-  );
-  await write(file, 524_288, zeros(4096), true).then(() => order.push('durable'));
-  await Promise.all(bulk);
-  assert.ok(order.indexOf('durable') < 16, order.join(' '));
+  const fds: number[] = [];
+  const fileSystem = spied({ onWrite: (fd) => fds.push(fd) });
+  const constants = { O_DSYNC };
+  const file = await openDataFile({ path: await newPath(), constants, fileSystem });
+  const bulk = Array.from({ length: 32 }, () => write(file, 0, zeros(262_144), false));
+  const durable = write(file, 524_288, zeros(4096), true);
+  await Promise.all([...bulk, durable]);
+  // What was handed to the kernel, in order: two bulk writes, and then the one that matters.
+  assert.equal(fds.length, 33);
+  assert.notEqual(fds[2], fds[0]);
+  assert.equal(fds.lastIndexOf(fds[2] as number), 2);
   await file.close();
 });
 
