@@ -36,6 +36,8 @@ export const SNAPSHOT_EVENTS = 32;
 /** Accounts of one page of heads; a page is one block of a checkpoint. */
 export const HEADS_PER_PAGE = 32_768;
 const HEADS_SHIFT = 15;
+/** Where the epoch of a page stands, in words. */
+export const HEADS_EPOCH: number = HEADS_PER_PAGE * 2;
 
 const LINK_BYTES = 8;
 const BALANCES_BYTES = 64;
@@ -63,10 +65,12 @@ export class AccountEvents {
   /** Two tables, row for row: the rest of a snapshot would not fit a power of two. */
   snapshots: Rows = new Rows(SNAPSHOT_BYTES);
   snapshotBalances: Rows = new Rows(BALANCES_BYTES);
-  /** Per account two words: reference to its latest event or 0, and how many it has. */
+  /**
+   * Per account two words: reference to its latest event or 0, and how many it has. Behind those
+   * of a page stands {@link epoch} at its last change, 0 for never: beside the word that changes,
+   * because another array would cost as much again.
+   */
   readonly headPages: Uint32Array[] = [];
-  /** Per page of heads: {@link epoch} at its last change, 0 for never. */
-  readonly headPageEpochs: number[] = [];
   /** Counts checkpoints; whoever cuts one raises it. */
   epoch: number = 1;
 
@@ -76,17 +80,11 @@ export class AccountEvents {
 
   /** `accounts` holds what both accounts look like after the event. */
   appendTransfer(accounts: Rows, debitRow: number, creditRow: number): void {
-    const row = this.transferLinks.append();
-    assert(row < EVENT_ROWS_MAX, 'AccountEvents: too many transfers');
-    const reference = eventReference(row, Side.debit, false);
-    this.#append(this.transferLinks, row, reference, accounts, debitRow, creditRow);
+    this.#append(this.transferLinks, 0, accounts, debitRow, creditRow);
   }
 
   appendExpiry(accounts: Rows, debitRow: number, creditRow: number): void {
-    const row = this.expiryLinks.append();
-    assert(row < EVENT_ROWS_MAX, 'AccountEvents: too many expiries');
-    const reference = eventReference(row, Side.debit, true);
-    this.#append(this.expiryLinks, row, reference, accounts, debitRow, creditRow);
+    this.#append(this.expiryLinks, EXPIRY_BIT, accounts, debitRow, creditRow);
   }
 
   /** Takes back the latest event, which was a transfer between these two. */
@@ -122,13 +120,18 @@ export class AccountEvents {
 
   #append(
     links: Rows,
-    row: number,
-    reference: number,
+    expiryBit: number,
     accounts: Rows,
     debitRow: number,
     creditRow: number,
   ): void {
     assert(debitRow !== creditRow, 'AccountEvents: an event of one account');
+    // Rows.append without the call: this is done for every transfer.
+    const row = links.count;
+    assert(row < EVENT_ROWS_MAX, 'AccountEvents: too many events');
+    if ((row & links.rowMask) === 0) links.chunkOf(row);
+    links.count = row + 1;
+    const reference = expiryBit | (row * 2 + 1);
     const words = links.chunks[row >>> links.rowShift];
     const base = (row & links.rowMask) * 2;
     words[base] = this.#link(accounts, debitRow, reference);
@@ -145,7 +148,7 @@ export class AccountEvents {
     const count = heads[at + 1] + 1;
     heads[at] = reference;
     heads[at + 1] = count;
-    this.headPageEpochs[page] = this.epoch;
+    heads[HEADS_EPOCH] = this.epoch;
     if ((count & (SNAPSHOT_EVENTS - 1)) !== 0) return previous;
     return this.#snapshot(accounts, accountRow, previous);
   }
@@ -174,7 +177,7 @@ export class AccountEvents {
     assert(heads[at + 1] > 0, 'AccountEvents: account without events');
     heads[at] = this.previousOf(link);
     heads[at + 1] -= 1;
-    this.headPageEpochs[page] = this.epoch;
+    heads[HEADS_EPOCH] = this.epoch;
     if ((link | 0) >= 0) return;
     assert((link & 0x7fff_ffff) === this.snapshots.count - 1, 'AccountEvents: not the last one');
     this.snapshots.truncate(link & 0x7fff_ffff);
@@ -184,8 +187,7 @@ export class AccountEvents {
   /** Makes pages of heads up to `page` exist. */
   growHeads(page: number): void {
     while (this.headPages.length <= page) {
-      this.headPages.push(new Uint32Array(HEADS_PER_PAGE * 2));
-      this.headPageEpochs.push(0);
+      this.headPages.push(new Uint32Array(HEADS_EPOCH + 1));
     }
   }
 
@@ -196,7 +198,6 @@ export class AccountEvents {
     this.snapshots = new Rows(SNAPSHOT_BYTES);
     this.snapshotBalances = new Rows(BALANCES_BYTES);
     this.headPages.length = 0;
-    this.headPageEpochs.length = 0;
   }
 
   /** Whether heads, links and snapshots tell of the same events: true unless some are missing. */
@@ -207,7 +208,7 @@ export class AccountEvents {
     let linkCount = 0;
     let snapshotCount = 0;
     for (const heads of this.headPages) {
-      for (let at = 1; at < heads.length; at += 2) {
+      for (let at = 1; at < HEADS_EPOCH; at += 2) {
         linkCount += heads[at];
         snapshotCount += Math.floor(heads[at] / SNAPSHOT_EVENTS);
       }

@@ -9,7 +9,13 @@
 import { BLOCK_SIZE_MAX, type Block } from '../../engine/index.ts';
 import { assert } from '../../stdx/index.ts';
 import type { Rows } from '../rows.ts';
-import { type AccountEvents, EXPIRY_BIT, HEADS_PER_PAGE, referenceRow } from './account-events.ts';
+import {
+  type AccountEvents,
+  EXPIRY_BIT,
+  HEADS_EPOCH,
+  HEADS_PER_PAGE,
+  referenceRow,
+} from './account-events.ts';
 
 /** Kinds of the blocks that this file writes. */
 export const EventBlockKind = {
@@ -62,7 +68,8 @@ export class EventBlocks {
   readonly #snapshotBalances = new GrowingRowsBlocks(EventBlockKind.snapshotBalances);
   /** Per page of heads: the epoch of the cut that was handed out last, 0 for none. */
   readonly #storedEpochs: number[] = [];
-  readonly #page: Uint32Array = new Uint32Array(HEADS_PER_PAGE * 2);
+  /** The page that was handed out last; made when there is one. */
+  #page: Uint32Array = new Uint32Array(0);
   /** Next page to look at; pages and accounts at the cut. */
   #pageNext: number = 0;
   #pageEnd: number = 0;
@@ -137,7 +144,8 @@ export class EventBlocks {
       this.#pageNext += 1;
       const stored = this.#storedEpochs[index] ?? 0;
       // An epoch's changes are in the cut that ended it, so equal means changed after that cut.
-      if (events.headPageEpochs[index] === 0 || events.headPageEpochs[index] < stored) continue;
+      const changed = events.headPages[index][HEADS_EPOCH];
+      if (changed === 0 || changed < stored) continue;
       this.#storedEpochs[index] = events.epoch;
       return { kind: EventBlockKind.heads, index, bytes: this.#pageAtCut(index) };
     }
@@ -145,6 +153,7 @@ export class EventBlocks {
   }
 
   #pageAtCut(index: number): Uint8Array {
+    if (this.#page.length === 0) this.#page = new Uint32Array(HEADS_EPOCH + 1);
     const page = this.#page;
     page.set(this.#events.headPages[index]);
     const accounts = Math.min(HEADS_PER_PAGE, this.#cutAccounts - index * HEADS_PER_PAGE);

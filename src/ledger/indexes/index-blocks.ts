@@ -19,7 +19,8 @@ export class IndexBlocks {
   /** Words of the stream that earlier blocks hold, and its length at the cut. */
   #storedWords: number = 0;
   #cutWords: number = 0;
-  readonly #block: Uint32Array = new Uint32Array(BLOCK_WORDS);
+  /** The block that was handed out or taken last; made when there is one. */
+  #block: Uint32Array = new Uint32Array(0);
 
   /** While restoring: the header of the run under way, its words, and how many are there. */
   readonly #header: Uint32Array = new Uint32Array(RUN_HEADER_WORDS);
@@ -42,6 +43,7 @@ export class IndexBlocks {
 
   next(): Block | null {
     if (this.#storedWords >= this.#cutWords) return null;
+    this.#makeBlock();
     const index = Math.floor(this.#storedWords / BLOCK_WORDS);
     const first = index * BLOCK_WORDS;
     const end = Math.min(first + BLOCK_WORDS, this.#cutWords);
@@ -66,6 +68,7 @@ export class IndexBlocks {
     assert(block.index === this.#blocksRestored, 'IndexBlocks: block out of order');
     assert(block.bytes.length % 4 === 0, 'IndexBlocks: torn block');
     this.#blocksRestored += 1;
+    this.#makeBlock();
     const words = this.#block;
     new Uint8Array(words.buffer).set(block.bytes);
     const count = block.bytes.length / 4;
@@ -78,6 +81,10 @@ export class IndexBlocks {
     assert(this.#partialWords === 0, 'IndexBlocks: the last run is not complete');
     this.#storedWords = this.#offsets[this.#table.runs.length];
     this.#cutWords = this.#storedWords;
+  }
+
+  #makeBlock(): void {
+    if (this.#block.length === 0) this.#block = new Uint32Array(BLOCK_WORDS);
   }
 
   /** Number of the run that holds word `word` of the stream. */
