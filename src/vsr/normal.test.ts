@@ -57,6 +57,13 @@ test('the next log write leaves before an operation is executed', () => {
   server.isHeld = true;
   for (const client of clients) server.receive(client.connection, client.build(COUNTER_ADD, one));
   assert.equal(server.replica.status().op, 6, 'all are prepared at once');
+  const step = server.replica.step.bind(server.replica);
+  server.replica.step = (event, now) => {
+    const effects = step(event, now);
+    const types = new Set(effects.map(({ type }) => type));
+    assert.ok(!(types.has('write') && types.has('send')), 'a step that writes executes nothing');
+    return effects;
+  };
   /** Replies and body writes in the order in which they left. */
   const order: string[] = [];
   const write = server.disk.write.bind(server.disk);

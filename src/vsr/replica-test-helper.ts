@@ -13,6 +13,7 @@ import type {
 } from '../engine/index.ts';
 import {
   assert,
+  type Prng,
   readSafeU64,
   readU32,
   type U64,
@@ -112,6 +113,8 @@ export class TestServer {
   wall: U64 = WALL_START;
   /** Set to keep storage completions back until {@link run}. */
   isHeld: boolean = false;
+  /** Set to deliver storage completions in random order. */
+  shuffle: Prng | null = null;
   /** Writes beyond this end fail for want of space. */
   spaceMax: number = Number.POSITIVE_INFINITY;
   readonly #events: Event[] = [];
@@ -155,9 +158,13 @@ export class TestServer {
         this.step({ type: 'timer', timer: 'commit' });
         continue;
       }
-      const event = this.#events.shift();
-      if (event === undefined) break;
+      if (this.#events.length === 0) break;
+      const at = this.shuffle?.below(this.#events.length) ?? 0;
+      const [event] = this.#events.splice(at, 1);
+      assert(event !== undefined, 'TestServer: no event');
       this.step(event);
+      // What was read is valid during that step only.
+      if (event.type === 'read') event.bytes.fill(0xdd);
     }
     this.isHeld = held;
   }

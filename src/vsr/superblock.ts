@@ -24,7 +24,6 @@ export class SuperblockStore {
   readonly #buffer: Uint8Array;
   #current: Superblock;
   #next: Superblock | null = null;
-  #sequenceMax: number;
   /** Places that do not hold the current record. */
   #stale: readonly number[];
   /** Places still to be written, in order; first the stale ones with the current record. */
@@ -43,7 +42,6 @@ export class SuperblockStore {
     this.#outbox = outbox;
     this.#checksum = checksum;
     this.#current = read.superblock;
-    this.#sequenceMax = read.sequenceMax;
     this.#stale = read.stale;
     this.#buffer = buffer;
   }
@@ -63,14 +61,13 @@ export class SuperblockStore {
     const next = {
       ...this.#current,
       ...change,
-      sequence: this.#sequenceMax + 1,
+      sequence: this.#current.sequence + 1,
       parent: this.#current.checksum,
     };
     assert(next.view >= this.#current.view, 'SuperblockStore: view goes back');
     assert(next.commitMax >= this.#current.commitMax, 'SuperblockStore: commit goes back');
     assert(next.checkpoint.op >= this.#current.checkpoint.op, 'SuperblockStore: checkpoint');
     this.#next = next;
-    this.#sequenceMax = next.sequence;
     this.#repairs = [...this.#stale];
     this.#copies = allCopies.slice();
     if (this.#repairs.length > 0) {

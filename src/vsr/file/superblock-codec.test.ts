@@ -130,7 +130,6 @@ test('an update torn at any copy leads to the old or to the new record', () => {
   }
   const first = readSuperblock(area([newCopy, oldCopy, oldCopy, oldCopy]), checksum);
   assert.ok(first.ok);
-  assert.equal(first.sequenceMax, 6, 'the next update goes above what was begun');
   assert.deepEqual(first.stale, [0]);
 });
 

@@ -91,8 +91,6 @@ export type SuperblockRead =
   | {
       readonly ok: true;
       readonly superblock: Superblock;
-      /** Highest sequence in any copy; the next update goes above it. */
-      readonly sequenceMax: number;
       /** Places (0 … 3) that do not hold the chosen record: to be repaired before any update. */
       readonly stale: readonly number[];
     }
@@ -223,7 +221,6 @@ function choose(
     if (chosen === null || superblock.sequence > chosen.sequence) chosen = superblock;
   }
   if (chosen === null) return corrupt('no two equal superblock copies');
-  let sequenceMax = chosen.sequence;
   for (const other of valid) {
     if (sameBytes(other, chosen)) continue;
     if (!bytesEqual(other.cluster, 0, chosen.cluster, 0, 16)) return corrupt('mixed clusters');
@@ -231,14 +228,13 @@ function choose(
     if (count(other) >= SUPERBLOCK_QUORUM) return corrupt('two superblocks of one sequence');
     const continues = bytesEqual(other.parent, 0, chosen.checksum, 0, 16);
     if (!continues) return corrupt('a newer superblock has lost its copies');
-    sequenceMax = Math.max(sequenceMax, other.sequence);
   }
   const stale: number[] = [];
   for (let copy = 0; copy < SUPERBLOCK_COPIES; copy++) {
     const place = places[copy];
     if (place === null || !sameBytes(place, chosen)) stale.push(copy);
   }
-  return { ok: true, superblock: chosen, sequenceMax, stale };
+  return { ok: true, superblock: chosen, stale };
 }
 
 /** One copy; `null` when its checksum or its contents are wrong. */
