@@ -23,22 +23,29 @@ import {
   swarmOptions,
 } from '../src/sim/index.ts';
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    seeds: { type: 'string' },
-    machine: { type: 'string', default: 'ledger' },
-    requests: { type: 'string' },
-    stride: { type: 'string', default: '1' },
-    'crash-everywhere': { type: 'boolean', default: false },
-    /** `write:outcome:again`, as a failure of --crash-everywhere prints it. */
-    'crash-at': { type: 'string' },
-    trace: { type: 'boolean', default: false },
-  },
-});
-
+const values = parse();
 const machine = values.machine;
 const engine = replicaSetup();
+
+function parse() {
+  try {
+    return parseArgs({
+      options: {
+        seed: { type: 'string' },
+        seeds: { type: 'string' },
+        machine: { type: 'string', default: 'ledger' },
+        requests: { type: 'string' },
+        stride: { type: 'string', default: '1' },
+        'crash-everywhere': { type: 'boolean', default: false },
+        /** `write:outcome:again`, as a failure of --crash-everywhere prints it. */
+        'crash-at': { type: 'string' },
+        trace: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    process.exit(usage(error instanceof Error ? error.message : String(error)));
+  }
+}
 
 function main(): number {
   const subject = subjects[machine];
@@ -104,7 +111,9 @@ function everywhere(): number {
     `${machine}: ${runs} runs for ${writes} writes, ${failures.length} failed, ${seconds} s`,
   );
   console.log(coverage.summary());
-  return failures.length === 0 ? 0 : 1;
+  const missing = coverage.missing(['crashesWithWrites', 'sectorsLost', 'sectorsTorn']);
+  if (missing.length > 0) console.log(`never happened: ${missing.join(', ')}`);
+  return failures.length === 0 && missing.length === 0 ? 0 : 1;
 }
 
 function optionsOf(seed: number): SingleOptions {

@@ -351,10 +351,10 @@ class ToyEngine implements Engine {
     const reply = this.#makeReply(prepare, result.subarray(0, size));
     const id = clientId(bytes);
     const session = this.#sessions.get(id);
-    if (session === undefined) {
+    if (isRegister || (session === undefined && this.#bug === 'lost-session')) {
       if (this.#sessions.size === SESSIONS_MAX) this.#forgetOne();
       this.#sessions.set(id, { number: op, request: 0, lastOp: op, reply });
-    } else {
+    } else if (session !== undefined) {
       session.request = readU32(bytes, RequestOffset.request);
       session.lastOp = op;
       session.reply = reply;

@@ -149,15 +149,17 @@ export class Disk {
     this.#flights.add(flight);
     const error = this.#injected('write');
     this.#later(this.#options.writeLatency, () => {
-      this.#flights.delete(flight);
       const isSame = bytesEqual(buffer, 0, flight.bytes, 0, buffer.length);
       check(isSame, 'disk-misuse', () => `buffer changed under the write at offset ${offset}`);
-      // A failed write leaves what it likes: here the bytes may well have arrived, not durably.
-      if (error === null || this.#prng.chance(1, 2)) {
-        const isDurable = durable && error === null && !this.#options.isLying;
-        this.#store.write(offset, flight.bytes, isDurable);
+      if (error !== null) {
+        // Nobody knows how far it came. The user stops now, and that decides it like a power cut.
+        done(error);
+        this.#flights.delete(flight);
+        return;
       }
-      done(error);
+      this.#flights.delete(flight);
+      this.#store.write(offset, flight.bytes, durable && !this.#options.isLying);
+      done(null);
     });
     this.#onWriteIssued?.(this.#writesIssued);
   }

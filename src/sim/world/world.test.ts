@@ -47,7 +47,7 @@ test('a trace has one line for each thing that happens, in fixed columns', () =>
   world.line('life 1', '> open', () => '');
   assert.deepEqual(lines, [
     '        1234.567       1 disk       power-cut      old',
-    '        1234.567       2 life 1     > open         ',
+    '        1234.567       2 life 1     > open',
   ]);
 });
 

@@ -106,6 +106,7 @@ export class World {
     if (this.#trace === undefined) return;
     const micros = (this.#nowNs / 1000).toFixed(3).padStart(16);
     const number = String(this.#lines).padStart(7);
-    this.#trace(`${micros} ${number} ${subject.padEnd(10)} ${kind.padEnd(14)} ${detail()}`);
+    const line = `${micros} ${number} ${subject.padEnd(10)} ${kind.padEnd(14)} ${detail()}`;
+    this.#trace(line.trimEnd());
   }
 }
