@@ -110,8 +110,8 @@ export class LedgerReads {
     const transfers = this.#transfers;
     const accounts = this.#accounts;
     assert(this.#events.transferLinks.count === transfers.rows.count, 'LedgerReads: no event');
-    transfers.catchUp();
-    accounts.catchUp();
+    transfers.catchUp(transfers.rows.count);
+    accounts.catchUp(accounts.rows.count);
     let pending = transfers.pendingRuns + accounts.pendingRuns;
     if (pending === 0) return;
     // One run per operation keeps up, as segments are larger than operations; else do not fall
@@ -198,26 +198,32 @@ export class LedgerReads {
     this.#balances.clear();
     this.#transfers.resume();
     this.#accounts.resume();
-    this.#restoreTransferColumns();
-    this.#accounts.catchUp();
-    while (this.#accounts.pendingRuns > 0) this.#accounts.sealNext();
+    this.#restoreIndex(this.#transfers);
+    this.#restoreIndex(this.#accounts);
   }
 
   /** Gives columns to the rows that no run covers, a segment at a time, and seals full ones. */
-  #restoreTransferColumns(): void {
-    const table = this.#transfers;
+  #restoreIndex(table: IndexTable): void {
     const { rows, segmentRows } = table;
-    const first = table.sealedSegments * segmentRows;
-    for (let row = first; row < rows.count; row++) {
-      const words = rows.chunkOf(row);
-      const base = rows.baseOf(row);
+    for (let row = table.indexedRows; row < rows.count; row = table.indexedRows) {
+      const end = Math.min(row + segmentRows, rows.count);
+      if (table === this.#transfers) this.#restoreAccounts(row, end);
+      table.catchUp(end);
+      while (table.pendingRuns > 0) table.sealNext();
+    }
+  }
+
+  /** Notes the accounts of transfers [row, end). */
+  #restoreAccounts(row: number, end: number): void {
+    const { transfers } = this.#tables;
+    for (; row < end; row++) {
+      const words = transfers.chunkOf(row);
+      const base = transfers.baseOf(row);
       const debitRow = this.#tables.accountRow(words, base + TransferWord.debitAccountId);
       const creditRow = this.#tables.accountRow(words, base + TransferWord.creditAccountId);
       assert(debitRow >= 0 && creditRow >= 0, 'LedgerReads: account is missing');
-      table.setAccounts(row, debitRow, creditRow);
+      this.#transfers.setAccounts(row, debitRow, creditRow);
     }
-    table.catchUp();
-    while (table.pendingRuns > 0) table.sealNext();
   }
 
   /** Selects the transfers of an account filter; returns the account's row, −1 for no answer. */

@@ -82,19 +82,20 @@ export class IndexTable {
     return this.columns(row >>> this.#shift)[key][row & this.#mask];
   }
 
-  /** Indexes rows up to the end of the table, whose accounts are noted already. */
-  catchUp(): void {
+  /** Indexes rows up to `rowEnd`; the accounts of transfers are noted already. */
+  catchUp(rowEnd: number): void {
     const { rows } = this;
-    assert(this.indexedRows <= rows.count, 'IndexTable: indexed rows were taken back');
-    for (let row = this.indexedRows; row < rows.count; ) {
+    assert(this.indexedRows <= rowEnd, 'IndexTable: indexed rows were taken back');
+    assert(rowEnd <= rows.count, 'IndexTable: no such row');
+    for (let row = this.indexedRows; row < rowEnd; ) {
       // As far as chunk and segment reach; both begin at multiples of a power of two.
-      const end = Math.min(rows.count, (row | rows.rowMask) + 1, (row | this.#mask) + 1);
+      const end = Math.min(rowEnd, (row | rows.rowMask) + 1, (row | this.#mask) + 1);
       this.#openFor(end - 1);
       const words = rows.chunkOf(row);
       writeCommonKeys(words, rows.baseOf(row), end - row, this.#open, row & this.#mask);
       row = end;
     }
-    this.indexedRows = rows.count;
+    this.indexedRows = rowEnd;
   }
 
   /** Builds the next run. Only when {@link pendingRuns} says that there is one. */
