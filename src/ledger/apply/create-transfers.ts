@@ -1,128 +1,71 @@
 /**
- * create_transfers: the checks of one transfer, in the order of the protocol, and in front of them
- * a fast path for what nearly all transfers are.
- *
- * A batch is walked twice. The first walk hashes all ids, touches their slots in the index and
- * finds all accounts: its loads from memory do not depend on each other, so they overlap. No
- * transfer creates an account, so what it finds stays true for the whole batch.
- *
- * The fast path only ever says "yes": it proves that a transfer without flags passes every check,
- * in any order, and executes it. Whatever it cannot prove goes the long way, where the order of the
- * checks decides which status the client sees.
+ * create_transfers, the long way: the checks of one transfer in the order of the protocol. The fast
+ * path, which runs first for events without flags, is in `plain-transfers`.
  */
 import { assert } from '../../stdx/index.ts';
 import {
   AccountFlags,
   AccountWord,
   TransferFlags as Flags,
-  RECORD_WORDS,
+  RECORD_WORDS as RECORD,
   TRANSFER_FLAGS_RESERVED,
   TransferWord as Word,
 } from '../format/constants.ts';
 import { isTransient, CreateTransferStatus as Status } from '../format/status.ts';
-import { hashId } from '../store/id-index.ts';
 import type { LedgerState } from '../store/state.ts';
 import { add64, addSeconds64, copy64, isBefore64, time64 } from '../store/u64.ts';
 import { add, copy, isEqual, isMax, isZero } from '../store/u128.ts';
 import { PendingStatus } from '../tables.ts';
 import { balanceCredit, balanceDebit, exceedsCredits, exceedsDebits, overflow } from './amount.ts';
 import { EventBatch } from './event-batch.ts';
-import { isPlain } from './plain-transfer.ts';
+import { PlainTransfers, WINDOW_EVENTS } from './plain-transfers.ts';
 import { PostVoid } from './post-void.ts';
 import { compareCommon, comparePostVoid, compareTransfer } from './transfer-exists.ts';
 
 const POST_OR_VOID = Flags.post_pending_transfer | Flags.void_pending_transfer;
 const CLOSING = Flags.closing_debit | Flags.closing_credit;
 const CLOSED = AccountFlags.closed << 16;
-const LIMITS =
-  (AccountFlags.debits_must_not_exceed_credits | AccountFlags.credits_must_not_exceed_debits) << 16;
-
-/** Events of one batch for which there is room from the start. */
-const BATCH_EVENTS = 8192;
+const RECORD_WORDS = RECORD;
+const CODE_FLAGS = Word.codeFlags;
 
 export class TransferBatch extends EventBatch {
+  readonly #plain: PlainTransfers;
   readonly #postVoid: PostVoid;
-  /** What the first walk finds, by event. */
-  #hashes: Int32Array = new Int32Array(BATCH_EVENTS);
-  #debitRows: Int32Array = new Int32Array(BATCH_EVENTS);
-  #creditRows: Int32Array = new Int32Array(BATCH_EVENTS);
-  /** Keeps the loads of the first walk from being optimised away. */
-  #touched: number = 0;
   readonly #amount: Uint32Array = new Uint32Array(4);
   readonly #expiresAt: Uint32Array = time64();
 
   constructor(state: LedgerState) {
     super(state, { importedFlag: Flags.imported, importedStatus: Status.imported_event_expected });
+    this.#plain = new PlainTransfers(state);
     this.#postVoid = new PostVoid(state);
   }
 
   protected override executeEvents(): void {
-    this.#lookAhead();
-    const { batchOffset, count, words } = this;
-    for (let index = 0; index < count; index++) {
-      const offset = batchOffset + index * RECORD_WORDS;
+    for (let start = 0; start < this.count; start += WINDOW_EVENTS) {
+      const end = Math.min(start + WINDOW_EVENTS, this.count);
+      const offset = this.batchOffset + start * RECORD_WORDS;
+      this.#plain.lookAhead(this.words, offset, end - start);
+      this.#executeWindow(start, end);
+    }
+  }
+
+  #executeWindow(start: number, end: number): void {
+    const { time, words } = this;
+    let offset = this.batchOffset + start * RECORD_WORDS;
+    for (let index = start; index < end; index++) {
       // Flags are the high half: without any, and outside of chains, an event stands alone.
-      const plain = words[offset + Word.codeFlags] <= 0xffff && this.chainStart < 0;
-      if (plain && !this.imported && this.#createPlain(index, offset)) continue;
+      const alone = words[offset + CODE_FLAGS] <= 0xffff && this.chainStart < 0;
+      if (alone && !this.imported) {
+        add64(time, this.firstTime, index);
+        if (this.#plain.create(words, offset, index - start, time)) {
+          this.writeResult(index, time, Status.created);
+          offset += RECORD_WORDS;
+          continue;
+        }
+      }
       this.step(index);
+      offset += RECORD_WORDS;
     }
-  }
-
-  /** The first walk. */
-  #lookAhead(): void {
-    const { batchOffset, count, words } = this;
-    const { accountIndex, transferIndex } = this.state;
-    if (count > this.#hashes.length) {
-      this.#hashes = new Int32Array(count);
-      this.#debitRows = new Int32Array(count);
-      this.#creditRows = new Int32Array(count);
-    }
-    let touched = 0;
-    for (let index = 0; index < count; index++) {
-      const offset = batchOffset + index * RECORD_WORDS;
-      const hash = hashId(words, offset);
-      this.#hashes[index] = hash;
-      touched ^= transferIndex.touch(hash);
-      const debitId = offset + Word.debitAccountId;
-      this.#debitRows[index] = accountIndex.find(hashId(words, debitId), words, debitId);
-      const creditId = offset + Word.creditAccountId;
-      this.#creditRows[index] = accountIndex.find(hashId(words, creditId), words, creditId);
-    }
-    this.#touched ^= touched;
-  }
-
-  /** Executes the event if it is one that passes every check, else does nothing. */
-  #createPlain(index: number, offset: number): boolean {
-    const { state, words } = this;
-    const debitRow = this.#debitRows[index];
-    const creditRow = this.#creditRows[index];
-    if ((debitRow | creditRow) < 0 || debitRow === creditRow) return false;
-    const { accounts } = state;
-    const debit = accounts.chunks[debitRow >>> accounts.rowShift];
-    const credit = accounts.chunks[creditRow >>> accounts.rowShift];
-    const debitBase = (debitRow & accounts.rowMask) * RECORD_WORDS;
-    const creditBase = (creditRow & accounts.rowMask) * RECORD_WORDS;
-    if (!isPlain(words, offset, debit, debitBase, credit, creditBase)) return false;
-    const restricted =
-      debit[debitBase + AccountWord.codeFlags] | credit[creditBase + AccountWord.codeFlags];
-    if ((restricted & LIMITS) !== 0) {
-      copy(this.#amount, 0, words, offset + Word.amount);
-      if (exceedsCredits(this.#amount, debit, debitBase)) return false;
-      if (exceedsDebits(this.#amount, credit, creditBase)) return false;
-    }
-    const hash = this.#hashes[index];
-    if (state.transferIndex.find(hash, words, offset) >= 0) return false;
-    if (state.burned.count > 0 && state.burnedIndex.find(hash, words, offset) >= 0) return false;
-
-    state.markAccount(debitRow);
-    state.markAccount(creditRow);
-    add(debit, debitBase + AccountWord.debitsPosted, words, offset + Word.amount);
-    add(credit, creditBase + AccountWord.creditsPosted, words, offset + Word.amount);
-    add64(this.time, this.firstTime, index);
-    state.appendTransfer(hash, words, offset, this.time, PendingStatus.none);
-    state.events.appendEvent(debitRow, creditRow);
-    this.writeResult(index, this.time, Status.created);
-    return true;
   }
 
   /** The long way. */
@@ -132,7 +75,7 @@ export class TransferBatch extends EventBatch {
     if ((flags & TRANSFER_FLAGS_RESERVED) !== 0) return Status.reserved_flag;
     if (isZero(words, offset)) return Status.id_must_not_be_zero;
     if (isMax(words, offset)) return Status.id_must_not_be_int_max;
-    const hash = this.#hashes[index];
+    const hash = this.#plain.hashes[index % WINDOW_EVENTS];
     const row = state.transferIndex.find(hash, words, offset);
     if (row >= 0) return this.#exists(row, flags);
     if (state.burnedIndex.find(hash, words, offset) >= 0) return Status.id_already_failed;
@@ -168,8 +111,8 @@ export class TransferBatch extends EventBatch {
     const { state } = this;
     let status = this.#checkFields(flags);
     if (status !== Status.created) return status;
-    const debitRow = this.#debitRows[index];
-    const creditRow = this.#creditRows[index];
+    const debitRow = this.#plain.debitRows[index % WINDOW_EVENTS];
+    const creditRow = this.#plain.creditRows[index % WINDOW_EVENTS];
     if (debitRow < 0) return Status.debit_account_not_found;
     if (creditRow < 0) return Status.credit_account_not_found;
     const { accounts } = state;
@@ -255,8 +198,8 @@ export class TransferBatch extends EventBatch {
   #execute(index: number, flags: number): void {
     const { state } = this;
     const { accounts, transfers } = state;
-    const debitRow = this.#debitRows[index];
-    const creditRow = this.#creditRows[index];
+    const debitRow = this.#plain.debitRows[index % WINDOW_EVENTS];
+    const creditRow = this.#plain.creditRows[index % WINDOW_EVENTS];
     const debit = state.accountForWrite(debitRow);
     const credit = state.accountForWrite(creditRow);
     const debitBase = accounts.baseOf(debitRow);
@@ -270,7 +213,7 @@ export class TransferBatch extends EventBatch {
     if ((flags & Flags.closing_debit) !== 0) debit[debitBase + AccountWord.codeFlags] |= CLOSED;
     if ((flags & Flags.closing_credit) !== 0) credit[creditBase + AccountWord.codeFlags] |= CLOSED;
     const status = pending ? PendingStatus.pending : PendingStatus.none;
-    const hash = this.#hashes[index];
+    const hash = this.#plain.hashes[index % WINDOW_EVENTS];
     const row = state.appendTransfer(hash, this.words, this.offset, this.time, status);
     copy(transfers.chunkOf(row), transfers.baseOf(row) + Word.amount, this.#amount, 0);
     if (this.words[this.offset + Word.timeout] !== 0) {

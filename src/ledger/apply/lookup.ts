@@ -5,7 +5,7 @@
 import { assert } from '../../stdx/index.ts';
 import { RECORD_WORDS } from '../format/constants.ts';
 import type { Rows } from '../rows.ts';
-import { hashId, type IdIndex } from '../store/id-index.ts';
+import type { IdIndex } from '../store/id-index.ts';
 import type { BatchPlace } from './event-batch.ts';
 
 const ID_WORDS = 4;
@@ -27,13 +27,7 @@ export class Lookup {
   execute(place: BatchPlace): number {
     const { words, offset, count } = place;
     assert(count <= LOOKUPS_MAX, 'Lookup: too many ids');
-    let touched = 0;
-    for (let i = 0; i < count; i++) {
-      const hash = hashId(words, offset + i * ID_WORDS);
-      this.#hashes[i] = hash;
-      touched ^= this.#index.touch(hash);
-    }
-    this.#touched ^= touched;
+    this.#touched ^= this.#index.hashAll(words, offset, ID_WORDS, count, this.#hashes);
     let found = 0;
     for (let i = 0; i < count; i++) {
       const row = this.#index.find(this.#hashes[i], words, offset + i * ID_WORDS);

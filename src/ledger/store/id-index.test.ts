@@ -15,7 +15,7 @@ const worst: Hash = () => -1;
 function compareWithMap(hash: Hash, options: { steps: number; ids: number; seed: number }): void {
   const prng = new Prng(options.seed);
   const rows = new Rows(16);
-  const index = new IdIndex(rows);
+  const index = new IdIndex(rows, { tables: 256 });
   const map = new Map<number, number>();
   const id = new Uint32Array(4);
   const setId = (key: number): void => {
@@ -59,7 +59,7 @@ test('a rebuilt index finds every row', () => {
     rows.chunkOf(row)[base] = i;
     rows.chunkOf(row)[base + 3] = prng.u32();
   }
-  const index = new IdIndex(rows);
+  const index = new IdIndex(rows, { tables: 256 });
   index.rebuild();
   for (let row = 0; row < rows.count; row++) {
     const words = rows.chunkOf(row);

@@ -15,11 +15,15 @@
 import { assert } from '../../stdx/index.ts';
 import type { Rows } from '../rows.ts';
 
-const TABLES = 256;
 const SLOTS_MIN = 64;
 
 /** Mixes all bits of an id into 32, as a signed integer. */
 export function hashId(words: Uint32Array, offset: number): number {
+  return mix(words, offset);
+}
+
+/** Not exported: V8 reads exported names of a module from memory each time. */
+function mix(words: Uint32Array, offset: number): number {
   let hash = Math.imul(words[offset], 0x9e3779b1);
   hash ^= Math.imul(words[offset + 1], 0x85ebca77);
   hash ^= Math.imul(words[offset + 2], 0xc2b2ae3d);
@@ -31,43 +35,103 @@ export function hashId(words: Uint32Array, offset: number): number {
 
 export class IdIndex {
   readonly #rows: Rows;
+  /** The top bits of a hash choose the table. */
+  readonly #tableShift: number;
   /** Pairs of words: hash, row + 1. */
   readonly #tables: Uint32Array[] = [];
-  readonly #used: Int32Array = new Int32Array(TABLES);
-  readonly #limits: Int32Array = new Int32Array(TABLES);
+  readonly #used: Int32Array;
+  readonly #limits: Int32Array;
 
-  /** `rows` are records that begin with their id. */
-  constructor(rows: Rows) {
+  /** `rows` are records that begin with their id; `tables` is a power of two, 2 … 256. */
+  constructor(rows: Rows, options: { tables: number }) {
+    const { tables } = options;
     assert(rows.recordWords >= 4, 'IdIndex: records without an id');
+    assert(tables >= 2 && tables <= 256 && (tables & (tables - 1)) === 0, 'IdIndex: tables');
     this.#rows = rows;
-    for (let table = 0; table < TABLES; table++) {
+    this.#tableShift = Math.clz32(tables) + 1;
+    this.#used = new Int32Array(tables);
+    this.#limits = new Int32Array(tables);
+    for (let table = 0; table < tables; table++) {
       this.#tables.push(new Uint32Array(2 * SLOTS_MIN));
-      this.#limits[table] = limitOf(table, SLOTS_MIN);
+    }
+    for (let table = 0; table < tables; table++) {
+      this.#limits[table] = this.#limitOf(table, SLOTS_MIN);
     }
   }
 
-  /** Loads the first slot of a hash; add up the results so that the load is not optimised away. */
-  touch(hash: number): number {
-    const table = this.#tables[hash >>> 24];
-    return table[(hash << 1) & (table.length - 1)];
+  /**
+   * Hashes `count` ids, the i-th at `words[offset + i * stride]`, into `hashes`, and loads the first
+   * slot of each. Add up the results so that the loads are not optimised away.
+   */
+  hashAll(
+    words: Uint32Array,
+    offset: number,
+    stride: number,
+    count: number,
+    hashes: Int32Array,
+  ): number {
+    const tables = this.#tables;
+    const shift = this.#tableShift;
+    let touched = 0;
+    for (let i = 0; i < count; i++) {
+      const hash = mix(words, offset);
+      const table = tables[hash >>> shift];
+      hashes[i] = hash;
+      touched ^= table[(hash << 1) & (table.length - 1)];
+      offset += stride;
+    }
+    return touched;
+  }
+
+  /** Finds the ids of a {@link hashAll}: each hash is replaced by the row of its id, or −1. */
+  findAll(
+    words: Uint32Array,
+    offset: number,
+    stride: number,
+    count: number,
+    hashes: Int32Array,
+  ): void {
+    for (let i = 0; i < count; i++) {
+      hashes[i] = this.find(hashes[i], words, offset);
+      offset += stride;
+    }
   }
 
   /** The row of the id at `words[offset]`, or −1. `hash` is its hash. */
   find(hash: number, words: Uint32Array, offset: number): number {
-    const table = this.#tables[hash >>> 24];
+    const table = this.#tables[hash >>> this.#tableShift];
     const mask = table.length - 1;
     let slot = (hash << 1) & mask;
     for (;;) {
       const row = table[slot + 1] - 1;
       if (row < 0) return -1;
-      if ((table[slot] | 0) === hash && this.#isAt(row, words, offset)) return row;
+      if ((table[slot] | 0) === hash && isAt(this.#rows, row, words, offset)) return row;
       slot = (slot + 2) & mask;
     }
   }
 
+  /** The row of the id at `words[offset]`; if it has none, adds it as that of `newRow`: −1. */
+  findOrInsert(hash: number, words: Uint32Array, offset: number, newRow: number): number {
+    const index = hash >>> this.#tableShift;
+    if (this.#used[index] >= this.#limits[index]) this.#double(index);
+    const table = this.#tables[index];
+    const mask = table.length - 1;
+    let slot = (hash << 1) & mask;
+    for (;;) {
+      const row = table[slot + 1] - 1;
+      if (row < 0) break;
+      if ((table[slot] | 0) === hash && isAt(this.#rows, row, words, offset)) return row;
+      slot = (slot + 2) & mask;
+    }
+    table[slot] = hash;
+    table[slot + 1] = newRow + 1;
+    this.#used[index]++;
+    return -1;
+  }
+
   /** Adds a row whose id is not in the index. */
   insert(hash: number, row: number): void {
-    const index = hash >>> 24;
+    const index = hash >>> this.#tableShift;
     if (this.#used[index] >= this.#limits[index]) this.#double(index);
     place(this.#tables[index], hash, row + 1);
     this.#used[index]++;
@@ -75,7 +139,7 @@ export class IdIndex {
 
   /** Takes out a row that is in the index: a rolled-back chain. */
   remove(hash: number, row: number): void {
-    const table = this.#tables[hash >>> 24];
+    const table = this.#tables[hash >>> this.#tableShift];
     const mask = table.length - 1;
     let hole = (hash << 1) & mask;
     while (table[hole + 1] !== row + 1) {
@@ -94,38 +158,27 @@ export class IdIndex {
       hole = slot;
     }
     table[hole + 1] = 0;
-    this.#used[hash >>> 24]--;
+    this.#used[hash >>> this.#tableShift]--;
   }
 
   /** Fills an empty index with all rows of the table: after a restore. */
   rebuild(): void {
     const rows = this.#rows;
-    for (let table = 0; table < TABLES; table++) {
+    const tables = this.#tables.length;
+    for (let table = 0; table < tables; table++) {
       assert(this.#used[table] === 0, 'IdIndex: rebuild of an index in use');
       // Room for an even spread and a bit more, so that hardly any table doubles on the way.
       let slots = SLOTS_MIN;
-      while (limitOf(table, slots) < (rows.count / TABLES) * 1.1) slots *= 2;
+      while (this.#limitOf(table, slots) < (rows.count / tables) * 1.1) slots *= 2;
       this.#tables[table] = new Uint32Array(2 * slots);
-      this.#limits[table] = limitOf(table, slots);
+      this.#limits[table] = this.#limitOf(table, slots);
     }
     const { recordWords } = rows;
     for (let row = 0; row < rows.count; ) {
       const chunk = rows.chunkOf(row);
       const end = Math.min(rows.count, row + rows.rowMask + 1);
-      for (let base = 0; row < end; base += recordWords) this.insert(hashId(chunk, base), row++);
+      for (let base = 0; row < end; base += recordWords) this.insert(mix(chunk, base), row++);
     }
-  }
-
-  #isAt(row: number, words: Uint32Array, offset: number): boolean {
-    const rows = this.#rows;
-    const chunk = rows.chunks[row >>> rows.rowShift];
-    const base = (row & rows.rowMask) * rows.recordWords;
-    return (
-      chunk[base] === words[offset] &&
-      chunk[base + 1] === words[offset + 1] &&
-      chunk[base + 2] === words[offset + 2] &&
-      chunk[base + 3] === words[offset + 3]
-    );
   }
 
   #double(index: number): void {
@@ -135,9 +188,27 @@ export class IdIndex {
       if (old[slot + 1] !== 0) place(table, old[slot] | 0, old[slot + 1]);
     }
     this.#tables[index] = table;
-    this.#limits[index] = limitOf(index, table.length / 2);
+    this.#limits[index] = this.#limitOf(index, table.length / 2);
     assert(this.#used[index] < this.#limits[index], 'IdIndex: still full');
   }
+
+  /** Entries of a table at which it doubles: 50 to 75 % of its slots, later tables later. */
+  #limitOf(table: number, slots: number): number {
+    const tables = this.#tables.length;
+    return Math.floor((slots * (2 * tables + table)) / (4 * tables));
+  }
+}
+
+/** Whether the id at `words[offset]` is that of a row. */
+function isAt(rows: Rows, row: number, words: Uint32Array, offset: number): boolean {
+  const chunk = rows.chunks[row >>> rows.rowShift];
+  const base = (row & rows.rowMask) * rows.recordWords;
+  const differs =
+    (chunk[base] ^ words[offset]) |
+    (chunk[base + 1] ^ words[offset + 1]) |
+    (chunk[base + 2] ^ words[offset + 2]) |
+    (chunk[base + 3] ^ words[offset + 3]);
+  return differs === 0;
 }
 
 /** Puts an entry into the first free slot. */
@@ -147,9 +218,4 @@ function place(table: Uint32Array, hash: number, value: number): void {
   while (table[slot + 1] !== 0) slot = (slot + 2) & mask;
   table[slot] = hash;
   table[slot + 1] = value;
-}
-
-/** Entries of table `index` at which it doubles: 50 to 75 % of its slots, later ones later. */
-function limitOf(index: number, slots: number): number {
-  return Math.floor((slots * (2 * TABLES + index)) / (4 * TABLES));
 }

@@ -28,6 +28,9 @@ const NO_EVENTS: EventSink = { appendEvent: () => {}, truncateEvents: () => {} }
 
 const RECORD_BYTES = 128;
 const EXPIRY_BYTES = 32;
+/** Constants of this module, for the fast path; see `apply/plain-transfers`. */
+const WORDS = RECORD_WORDS;
+const FULLY_MARKED = MARKED;
 const ID_BYTES = 16;
 
 export class LedgerState implements LedgerTables {
@@ -37,9 +40,9 @@ export class LedgerState implements LedgerTables {
   readonly burned: Rows = new Rows(ID_BYTES);
   readonly pending: PendingColumn = new PendingColumn();
 
-  readonly accountIndex: IdIndex = new IdIndex(this.accounts);
-  readonly transferIndex: IdIndex = new IdIndex(this.transfers);
-  readonly burnedIndex: IdIndex = new IdIndex(this.burned);
+  readonly accountIndex: IdIndex = new IdIndex(this.accounts, { tables: 16 });
+  readonly transferIndex: IdIndex = new IdIndex(this.transfers, { tables: 256 });
+  readonly burnedIndex: IdIndex = new IdIndex(this.burned, { tables: 16 });
   readonly expiryQueue: ExpiryQueue = new ExpiryQueue(this.pending);
 
   readonly accountSection: Section = new Section(1, this.accounts, { mutable: true });
@@ -99,7 +102,7 @@ export class LedgerState implements LedgerTables {
   /** Half of {@link accountForWrite}, for the fast path, which never runs inside a chain. */
   markAccount(row: number): void {
     const leaf = row >>> LEAF_SHIFT;
-    if (this.accountSection.marks[leaf] !== MARKED) this.accountSection.mark(leaf);
+    if (this.accountSection.marks[leaf] !== FULLY_MARKED) this.accountSection.mark(leaf);
   }
 
   /** The chunk of an account whose balances or flags are about to change, at `baseOf(row)`. */
@@ -133,6 +136,21 @@ export class LedgerState implements LedgerTables {
     this.pending.append(status);
     this.transferIndex.insert(hash, row);
     return row;
+  }
+
+  /**
+   * Appends a transfer that is not pending, as it came; the caller has put it into the index as row
+   * `transfers.count`, and tells the events.
+   */
+  appendPlain(words: Uint32Array, offset: number, time: Uint32Array): void {
+    const { transfers } = this;
+    const row = transfers.append();
+    const chunk = transfers.chunks[row >>> transfers.rowShift];
+    const base = (row & transfers.rowMask) * WORDS;
+    for (let i = 0; i < WORDS - 2; i++) chunk[base + i] = words[offset + i];
+    chunk[base + WORDS - 2] = time[0];
+    chunk[base + WORDS - 1] = time[1];
+    this.pending.appendNone();
   }
 
   /** A pending transfer is posted, voided or expired. */
