@@ -73,15 +73,15 @@ export class Normal {
 
   /** Begins to serve, from the state that recovery has brought back. */
   open(): void {
-    const { state, journal, outbox } = this.#options;
+    const { state, journal } = this.#options;
     assert(this.#op === 0 && this.#pipeline.length === 0, 'Normal: opened twice');
     assert(journal.opDurable === state.commitMin, 'Normal: the log is not executed');
     this.#op = state.commitMin;
     this.#parent.set(state.prepareChecksum);
     this.#timestamp = state.timestamp;
-    outbox.timer('pulse', PULSE_INTERVAL_NS);
   }
 
+  /** Time has passed: {@link advance} looks whether something is due. */
   onPulse(): void {
     this.#options.outbox.timer('pulse', PULSE_INTERVAL_NS);
   }

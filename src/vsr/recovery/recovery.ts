@@ -8,6 +8,7 @@
  * refuses to start, and names the place, rather than start with fewer operations than it
  * acknowledged.
  */
+import { PULSE_INTERVAL_NS } from '../../engine/index.ts';
 import { assert } from '../../stdx/index.ts';
 import { HEADER_SIZE, type MessagePool } from '../../wire/index.ts';
 import type { Checkpoints } from '../checkpoint.ts';
@@ -76,8 +77,11 @@ export class Recovery {
   onOpen(): void {
     assert(this.#phase === 'closed', 'Recovery: opened twice');
     this.#phase = 'flush';
-    this.#startNs = this.#options.outbox.now.monoNs;
-    this.#options.outbox.flush(Part.recovery);
+    const { outbox } = this.#options;
+    this.#startNs = outbox.now.monoNs;
+    // What waits for room (on the disk, in the pool) is tried again at every beat.
+    outbox.timer('pulse', PULSE_INTERVAL_NS);
+    outbox.flush(Part.recovery);
   }
 
   onFlushed(): void {

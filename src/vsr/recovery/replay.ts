@@ -44,6 +44,9 @@ export class Replay {
   readonly #reads: ReadWindow<PrepareJob>;
   /** Read and verified, waiting for their turn. */
   readonly #prepares: Map<number, Message> = new Map();
+  /** Slots for what is being read. Receiving connections may hold the others meanwhile. */
+  readonly #free: Message[] = [];
+  #owned: number = 0;
   #problem: string | null = null;
 
   constructor(options: ReplayOptions) {
@@ -64,8 +67,8 @@ export class Replay {
     const { op, offset } = this.#reads.finish(token);
     const { pool, scan, superblock } = this.#options;
     const header = scan.prepareHeader(slotOf(superblock.geometry, op));
-    const message = pool.acquire('request');
-    assert(message !== null, 'Replay: nobody else holds requests now');
+    const message = this.#free.pop();
+    assert(message !== undefined, 'Replay: a read without a slot');
     message.bytes.set(bytes);
     const isIntact =
       bytes.length === sectorCeil(readSize(header)) &&
@@ -74,7 +77,7 @@ export class Replay {
       prepareIntact(message.bytes.subarray(0, bytes.length), pool.checksum);
     if (!isIntact) {
       this.#problem = `operation ${op} at offset ${offset} is damaged`;
-      pool.release(message);
+      this.#free.push(message);
       return;
     }
     this.#prepares.set(op, message);
@@ -93,16 +96,32 @@ export class Replay {
       this.#prepares.delete(op);
       state.apply(prepare, reply);
       pool.release(reply);
-      pool.release(prepare);
+      this.#free.push(prepare);
       checkpoints.onCommit();
     }
-    if (this.#problem === null) this.#reads.pump(this.#prepares.size);
+    if (this.#problem !== null) return;
+    if (this.isDone) this.releaseMessages();
+    else this.#readOn();
+  }
+
+  /** Reads ahead, as far as there are slots. */
+  #readOn(): void {
+    while (this.#owned < READS_MAX) {
+      const message = this.#options.pool.acquire('request');
+      if (message === null) break;
+      this.#free.push(message);
+      this.#owned++;
+    }
+    this.#reads.pump(this.#prepares.size + READS_MAX - this.#owned);
   }
 
   /** Gives back every message it holds. */
   releaseMessages(): void {
     for (const message of this.#prepares.values()) this.#options.pool.release(message);
+    for (const message of this.#free) this.#options.pool.release(message);
     this.#prepares.clear();
+    this.#free.length = 0;
+    this.#owned = 0;
   }
 
   #belongs(prepare: Uint8Array, op: number): boolean {
