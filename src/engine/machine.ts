@@ -35,6 +35,11 @@ export interface Block {
   readonly index: number;
   /** 1 … BLOCK_SIZE_MAX bytes (0 = delete). Valid and unchanged until `slice` is called again. */
   readonly bytes: Uint8Array;
+  /**
+   * MAC of `bytes`, 16 bytes. A machine that has it at hand (a leaf hash) hands it out, so that it
+   * is not computed twice; with restored blocks it always comes.
+   */
+  readonly checksum?: Uint8Array;
 }
 
 /** A verdict on a request, given before it enters the log. */

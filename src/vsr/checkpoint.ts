@@ -265,7 +265,7 @@ export class Checkpoints {
     const buffer = this.#takeBuffer();
     // The machine may change its bytes as soon as it is asked for the next block.
     buffer.set(bytes);
-    const checksum = this.#checksumOf(buffer, bytes.length);
+    const checksum = block.checksum?.slice() ?? this.#checksumOf(buffer, bytes.length);
     const offset = this.blocks.replace(kind, index, bytes.length, checksum);
     this.#write(buffer, offset, bytes.length);
     this.#blocksWritten++;

@@ -99,8 +99,8 @@ export class Restore {
       else for (const entry of entries) this.#takeEntry(entry);
       return;
     }
-    const { kind, index, size } = this.#entries[number];
-    const block = { kind, index, bytes: bytes.subarray(0, size) };
+    const { kind, index, size, checksum } = this.#entries[number];
+    const block = { kind, index, bytes: bytes.subarray(0, size), checksum };
     if (kind < BLOCK_KIND_ENGINE_MIN) this.#state.machine.restore(block);
     else this.#checkpoints.sessionBlocks.restore(block);
   }
