@@ -11,30 +11,27 @@ import { AccountFlags, AccountWord } from '../format/constants.ts';
 import { CreateTransferStatus as Status } from '../format/status.ts';
 import { add, clear, copy, isLess, subtract } from '../store/u128.ts';
 
+/** Constants of this module, which V8 knows; see `plain-transfers`. */
+const DEBITS_PENDING = AccountWord.debitsPending;
+const DEBITS_POSTED = AccountWord.debitsPosted;
+const CREDITS_PENDING = AccountWord.creditsPending;
+const CREDITS_POSTED = AccountWord.creditsPosted;
+const CODE_FLAGS = AccountWord.codeFlags;
+/** −1: a small integer for V8, and 2^32 − 1 again in a reply. */
+const CREATED = Status.created | 0;
+
 /** Working space; nothing is kept in it between calls. */
 const sum = new Uint32Array(4);
 const rest = new Uint32Array(4);
 
 /** Lowers the amount to what the debit account has: credits posted less all of its debits. */
 export function balanceDebit(amount: Uint32Array, debit: Uint32Array, base: number): void {
-  lowerTo(
-    amount,
-    debit,
-    base + AccountWord.creditsPosted,
-    base + AccountWord.debitsPosted,
-    base + AccountWord.debitsPending,
-  );
+  lowerTo(amount, debit, base + CREDITS_POSTED, base + DEBITS_POSTED, base + DEBITS_PENDING);
 }
 
 /** Lowers the amount to what the credit account owes: debits posted less all of its credits. */
 export function balanceCredit(amount: Uint32Array, credit: Uint32Array, base: number): void {
-  lowerTo(
-    amount,
-    credit,
-    base + AccountWord.debitsPosted,
-    base + AccountWord.creditsPosted,
-    base + AccountWord.creditsPending,
-  );
+  lowerTo(amount, credit, base + DEBITS_POSTED, base + CREDITS_POSTED, base + CREDITS_PENDING);
 }
 
 /** amount = min(amount, max(0, words[plus] − (words[minus] + words[minusPending])) */
@@ -62,10 +59,10 @@ export function overflow(
   credit: Uint32Array,
   creditBase: number,
 ): number {
-  const debitsPending = debitBase + AccountWord.debitsPending;
-  const debitsPosted = debitBase + AccountWord.debitsPosted;
-  const creditsPending = creditBase + AccountWord.creditsPending;
-  const creditsPosted = creditBase + AccountWord.creditsPosted;
+  const debitsPending = debitBase + DEBITS_PENDING;
+  const debitsPosted = debitBase + DEBITS_POSTED;
+  const creditsPending = creditBase + CREDITS_PENDING;
+  const creditsPosted = creditBase + CREDITS_POSTED;
   if (pending) {
     if (overflows(amount, debit, debitsPending)) return Status.overflows_debits_pending;
     if (overflows(amount, credit, creditsPending)) return Status.overflows_credits_pending;
@@ -78,7 +75,7 @@ export function overflow(
   if (overflows(amount, credit, creditsPending) || add(sum, 0, credit, creditsPosted)) {
     return Status.overflows_credits;
   }
-  return Status.created;
+  return CREATED;
 }
 
 /** Leaves amount + words[offset] in `sum`. */
@@ -89,22 +86,22 @@ function overflows(amount: Uint32Array, words: Uint32Array, offset: number): boo
 
 /** Whether the debit account would owe more than it may. The sums must not overflow. */
 export function exceedsCredits(amount: Uint32Array, debit: Uint32Array, base: number): boolean {
-  const flags = debit[base + AccountWord.codeFlags] >>> 16;
+  const flags = debit[base + CODE_FLAGS] >>> 16;
   if ((flags & AccountFlags.debits_must_not_exceed_credits) === 0) return false;
   copy(sum, 0, amount, 0);
-  const first = add(sum, 0, debit, base + AccountWord.debitsPending);
-  const second = add(sum, 0, debit, base + AccountWord.debitsPosted);
+  const first = add(sum, 0, debit, base + DEBITS_PENDING);
+  const second = add(sum, 0, debit, base + DEBITS_POSTED);
   assert(!first && !second, 'amount: limit checked before overflow');
-  return isLess(debit, base + AccountWord.creditsPosted, sum, 0);
+  return isLess(debit, base + CREDITS_POSTED, sum, 0);
 }
 
 /** Whether the credit account would hold more than it may. The sums must not overflow. */
 export function exceedsDebits(amount: Uint32Array, credit: Uint32Array, base: number): boolean {
-  const flags = credit[base + AccountWord.codeFlags] >>> 16;
+  const flags = credit[base + CODE_FLAGS] >>> 16;
   if ((flags & AccountFlags.credits_must_not_exceed_debits) === 0) return false;
   copy(sum, 0, amount, 0);
-  const first = add(sum, 0, credit, base + AccountWord.creditsPending);
-  const second = add(sum, 0, credit, base + AccountWord.creditsPosted);
+  const first = add(sum, 0, credit, base + CREDITS_PENDING);
+  const second = add(sum, 0, credit, base + CREDITS_POSTED);
   assert(!first && !second, 'amount: limit checked before overflow');
-  return isLess(credit, base + AccountWord.debitsPosted, sum, 0);
+  return isLess(credit, base + DEBITS_POSTED, sum, 0);
 }

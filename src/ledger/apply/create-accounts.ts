@@ -7,6 +7,8 @@ import { copy64 } from '../store/u64.ts';
 import { isEqual, isMax, isZero } from '../store/u128.ts';
 import { EventBatch } from './event-batch.ts';
 
+/** −1: a small integer for V8, and 2^32 − 1 again in a reply. */
+const CREATED = Status.created | 0;
 const LIMITS =
   AccountFlags.debits_must_not_exceed_credits | AccountFlags.credits_must_not_exceed_debits;
 
@@ -29,7 +31,7 @@ export class AccountBatch extends EventBatch {
     const row = state.accountIndex.find(hash, words, offset);
     if (row >= 0) return this.#exists(row);
     const status = this.#checkFields(flags);
-    if (status !== Status.created) return status;
+    if (status !== CREATED) return status;
     if (this.imported) {
       // Timestamps are unique over both tables.
       if (
@@ -40,7 +42,7 @@ export class AccountBatch extends EventBatch {
       }
     }
     state.appendAccount(hash, words, offset, this.time);
-    return Status.created;
+    return CREATED;
   }
 
   #checkFields(flags: number): number {
@@ -55,7 +57,7 @@ export class AccountBatch extends EventBatch {
       return Status.credits_posted_must_be_zero;
     if (words[offset + AccountWord.ledger] === 0) return Status.ledger_must_not_be_zero;
     if ((words[offset + AccountWord.codeFlags] & 0xffff) === 0) return Status.code_must_not_be_zero;
-    return Status.created;
+    return CREATED;
   }
 
   /**

@@ -12,6 +12,13 @@ import { STATUS_CREATED } from '../format/status.ts';
 import type { LedgerState } from '../store/state.ts';
 import { add64, copy64, isBefore64, isZero64, time64 } from '../store/u64.ts';
 
+/** Constants of this module, which V8 knows; see `plain-transfers`. */
+/** −1: a small integer for V8, and 2^32 − 1 again in a reply. */
+const CREATED = STATUS_CREATED | 0;
+const CODE_FLAGS = TransferWord.codeFlags;
+const TIMESTAMP = TransferWord.timestamp;
+const WORDS = RECORD_WORDS;
+
 /** Statuses that both operations share. */
 const LINKED_EVENT_FAILED = 1;
 const LINKED_EVENT_CHAIN_OPEN = 2;
@@ -69,7 +76,7 @@ export abstract class EventBatch {
 
   /**
    * Decides and executes the event at `this.offset`, with `this.time` as its timestamp. Returns its
-   * status; for `exists`, `this.resultTime` becomes the timestamp of what exists.
+   * status, `created` as −1; for `exists`, `this.resultTime` becomes the timestamp of what exists.
    */
   protected abstract create(index: number): number;
 
@@ -84,7 +91,7 @@ export abstract class EventBatch {
     if (this.count === 0) return;
     copy64(this.firstTime, firstTime, 0);
     add64(this.#lastTime, firstTime, this.count - 1);
-    const flags = this.words[this.batchOffset + TransferWord.codeFlags] >>> 16;
+    const flags = this.words[this.batchOffset + CODE_FLAGS] >>> 16;
     this.imported = (flags & this.#importedFlag) !== 0;
     this.executeEvents();
     assert(this.chainStart < 0, 'EventBatch: chain outlives its batch');
@@ -97,10 +104,10 @@ export abstract class EventBatch {
 
   /** Executes one event of any kind. */
   protected step(index: number): void {
-    this.offset = this.batchOffset + index * RECORD_WORDS;
+    this.offset = this.batchOffset + index * WORDS;
     add64(this.assignedTime, this.firstTime, index);
     copy64(this.resultTime, this.assignedTime, 0);
-    const flags = this.words[this.offset + TransferWord.codeFlags] >>> 16;
+    const flags = this.words[this.offset + CODE_FLAGS] >>> 16;
     const linked = (flags & LINKED) !== 0;
     if (linked && this.chainStart < 0) {
       this.chainStart = index;
@@ -109,7 +116,7 @@ export abstract class EventBatch {
     const open = linked && index === this.count - 1;
     let status = LINKED_EVENT_CHAIN_OPEN;
     if (!open) status = this.#chainBroken ? LINKED_EVENT_FAILED : this.#judge(index, flags);
-    if (status === STATUS_CREATED) copy64(this.resultTime, this.time, 0);
+    if (status === CREATED) copy64(this.resultTime, this.time, 0);
     else if (this.chainStart >= 0 && !this.#chainBroken) this.#breakChain(index);
     this.writeResult(index, this.resultTime, status);
     if (this.chainStart >= 0 && (!linked || open)) this.#closeChain();
@@ -119,7 +126,7 @@ export abstract class EventBatch {
   #judge(index: number, flags: number): number {
     const imported = (flags & this.#importedFlag) !== 0;
     if (imported !== this.imported) return this.#importedStatus + (imported ? 1 : 0);
-    const timestamp = this.offset + TransferWord.timestamp;
+    const timestamp = this.offset + TIMESTAMP;
     if (!imported) {
       if (!isZero64(this.words, timestamp)) return TIMESTAMP_MUST_BE_ZERO;
       copy64(this.time, this.assignedTime, 0);

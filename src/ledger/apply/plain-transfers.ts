@@ -17,6 +17,7 @@
 import {
   AccountFlags,
   AccountWord,
+  TransferFlags as Flags,
   RECORD_WORDS as RECORD,
   TransferWord as Word,
 } from '../format/constants.ts';
@@ -46,6 +47,8 @@ const CLOSED = AccountFlags.closed << 16;
 const LIMITS =
   (AccountFlags.debits_must_not_exceed_credits | AccountFlags.credits_must_not_exceed_debits) << 16;
 
+const POST_OR_VOID = (Flags.post_pending_transfer | Flags.void_pending_transfer) << 16;
+
 /** With all high limbs below 2^30, the sum of any three numbers does not overflow 128 bits. */
 const LIMB_SAFE_BITS = 30;
 
@@ -54,6 +57,7 @@ export class PlainTransfers {
   readonly hashes: Int32Array = new Int32Array(WINDOW_EVENTS);
   readonly debitRows: Int32Array = new Int32Array(WINDOW_EVENTS);
   readonly creditRows: Int32Array = new Int32Array(WINDOW_EVENTS);
+  readonly #pendingRows: Int32Array = new Int32Array(WINDOW_EVENTS);
   readonly #state: LedgerState;
   readonly #amount: Uint32Array = new Uint32Array(4);
   /** Keeps the loads of the first walk from being optimised away. */
@@ -74,7 +78,14 @@ export class PlainTransfers {
     touched ^= accountIndex.hashAll(words, creditIds, RECORD_WORDS, count, creditRows);
     accountIndex.findAll(words, debitIds, RECORD_WORDS, count, debitRows);
     accountIndex.findAll(words, creditIds, RECORD_WORDS, count, creditRows);
-    this.#touched ^= touched ^ touchFlags(accounts, debitRows, creditRows, count);
+    touched ^= touchFlags(accounts, debitRows, creditRows, count);
+    if (haveFlags(words, offset, count, POST_OR_VOID)) {
+      // Pending transfers are looked up again when their turn comes, as chains may take them back.
+      const pendingIds = offset + PENDING_ID;
+      touched ^= transferIndex.hashAll(words, pendingIds, RECORD_WORDS, count, this.#pendingRows);
+      transferIndex.findAll(words, pendingIds, RECORD_WORDS, count, this.#pendingRows);
+    }
+    this.#touched ^= touched;
   }
 
   /**
@@ -110,6 +121,13 @@ export class PlainTransfers {
     state.events.appendEvent(debitRow, creditRow);
     return true;
   }
+}
+
+/** Whether any of the events has one of these flags, given as bits of the word `codeFlags`. */
+function haveFlags(words: Uint32Array, offset: number, count: number, flags: number): boolean {
+  let all = 0;
+  for (let i = 0; i < count; i++) all |= words[offset + i * RECORD_WORDS + CODE_FLAGS];
+  return (all & flags) !== 0;
 }
 
 /** Whether the event has what every transfer needs and nothing that needs a closer look. */

@@ -17,6 +17,23 @@ import { add, copy, isEqual, isLess, isMax, isZero } from '../store/u128.ts';
 import { PendingStatus } from '../tables.ts';
 import { release, reopen } from './release.ts';
 
+/** Constants of this module, which V8 knows; see `plain-transfers`. */
+const DEBITS_POSTED = AccountWord.debitsPosted;
+const CREDITS_POSTED = AccountWord.creditsPosted;
+const DEBIT_ACCOUNT_ID = Word.debitAccountId;
+const CREDIT_ACCOUNT_ID = Word.creditAccountId;
+const AMOUNT = Word.amount;
+const PENDING_ID = Word.pendingId;
+const TIMEOUT = Word.timeout;
+const LEDGER = Word.ledger;
+const CODE_FLAGS = Word.codeFlags;
+const TIMESTAMP = Word.timestamp;
+const USER_DATA_128 = Word.userData128;
+const USER_DATA_64 = Word.userData64;
+const USER_DATA_32 = Word.userData32;
+/** −1: a small integer for V8, and 2^32 − 1 again in a reply. */
+const CREATED = Status.created | 0;
+
 /** Flags that make no sense beside post or void. */
 const EXCLUSIVE =
   TransferFlags.pending |
@@ -52,90 +69,87 @@ export class PostVoid {
   ): number {
     const state = this.#state;
     let status = this.#checkFields(words, offset);
-    if (status !== Status.created) return status;
-    this.#row = state.transferRow(words, offset + Word.pendingId);
+    if (status !== CREATED) return status;
+    this.#row = state.transferRow(words, offset + PENDING_ID);
     if (this.#row < 0) return Status.pending_transfer_not_found;
     this.#pending = state.transfers.chunkOf(this.#row);
     this.#from = state.transfers.baseOf(this.#row);
     status = this.#checkPending(words, offset);
-    if (status !== Status.created) return status;
+    if (status !== CREATED) return status;
     status = this.#checkStatus(now);
-    if (status !== Status.created) return status;
-    const flags = words[offset + Word.codeFlags] >>> 16;
+    if (status !== CREATED) return status;
+    const flags = words[offset + CODE_FLAGS] >>> 16;
     const imported = (flags & TransferFlags.imported) !== 0;
     if (imported) {
       if (state.hasReached(state.transfers, time) || state.hasTimestamp(state.accounts, time)) {
         return Status.imported_event_timestamp_must_not_regress;
       }
     }
-    const debitRow = state.accountRow(this.#pending, this.#from + Word.debitAccountId);
-    const creditRow = state.accountRow(this.#pending, this.#from + Word.creditAccountId);
+    const debitRow = state.accountRow(this.#pending, this.#from + DEBIT_ACCOUNT_ID);
+    const creditRow = state.accountRow(this.#pending, this.#from + CREDIT_ACCOUNT_ID);
     assert(debitRow >= 0 && creditRow >= 0, 'PostVoid: account of a pending transfer is gone');
     const isPost = (flags & TransferFlags.post_pending_transfer) !== 0;
     if (isPost && this.#isClosed(debitRow)) return Status.debit_account_already_closed;
     if (isPost && this.#isClosed(creditRow)) return Status.credit_account_already_closed;
     this.#moveBalances(debitRow, creditRow, isPost);
     this.#append(hash, words, offset, time);
-    const hasTimeout = this.#pending[this.#from + Word.timeout] !== 0;
+    const hasTimeout = this.#pending[this.#from + TIMEOUT] !== 0;
     const outcome = isPost ? PendingStatus.posted : PendingStatus.voided;
     state.settlePending(this.#row, outcome, hasTimeout);
     state.events.appendEvent(debitRow, creditRow);
-    return Status.created;
+    return CREATED;
   }
 
   /** What can be said without the pending transfer. */
   #checkFields(words: Uint32Array, offset: number): number {
-    const flags = words[offset + Word.codeFlags] >>> 16;
+    const flags = words[offset + CODE_FLAGS] >>> 16;
     const both = TransferFlags.post_pending_transfer | TransferFlags.void_pending_transfer;
     if ((flags & both) === both) return Status.flags_are_mutually_exclusive;
     if ((flags & EXCLUSIVE) !== 0) return Status.flags_are_mutually_exclusive;
-    if (isZero(words, offset + Word.pendingId)) return Status.pending_id_must_not_be_zero;
-    if (isMax(words, offset + Word.pendingId)) return Status.pending_id_must_not_be_int_max;
-    if (isEqual(words, offset + Word.pendingId, words, offset)) {
+    if (isZero(words, offset + PENDING_ID)) return Status.pending_id_must_not_be_zero;
+    if (isMax(words, offset + PENDING_ID)) return Status.pending_id_must_not_be_int_max;
+    if (isEqual(words, offset + PENDING_ID, words, offset)) {
       return Status.pending_id_must_be_different;
     }
-    if (words[offset + Word.timeout] !== 0) return Status.timeout_reserved_for_pending_transfer;
-    return Status.created;
+    if (words[offset + TIMEOUT] !== 0) return Status.timeout_reserved_for_pending_transfer;
+    return CREATED;
   }
 
   /** Whether the event fits the pending transfer; leaves the amount to be posted or voided. */
   #checkPending(words: Uint32Array, offset: number): number {
     const pending = this.#pending;
     const from = this.#from;
-    if (((pending[from + Word.codeFlags] >>> 16) & TransferFlags.pending) === 0) {
+    if (((pending[from + CODE_FLAGS] >>> 16) & TransferFlags.pending) === 0) {
       return Status.pending_transfer_not_pending;
     }
-    const debitId = offset + Word.debitAccountId;
-    if (!isZero(words, debitId) && !isEqual(words, debitId, pending, from + Word.debitAccountId)) {
+    const debitId = offset + DEBIT_ACCOUNT_ID;
+    if (!isZero(words, debitId) && !isEqual(words, debitId, pending, from + DEBIT_ACCOUNT_ID)) {
       return Status.pending_transfer_has_different_debit_account_id;
     }
-    const creditId = offset + Word.creditAccountId;
-    if (
-      !isZero(words, creditId) &&
-      !isEqual(words, creditId, pending, from + Word.creditAccountId)
-    ) {
+    const creditId = offset + CREDIT_ACCOUNT_ID;
+    if (!isZero(words, creditId) && !isEqual(words, creditId, pending, from + CREDIT_ACCOUNT_ID)) {
       return Status.pending_transfer_has_different_credit_account_id;
     }
-    const ledger = words[offset + Word.ledger];
-    if (ledger !== 0 && ledger !== pending[from + Word.ledger]) {
+    const ledger = words[offset + LEDGER];
+    if (ledger !== 0 && ledger !== pending[from + LEDGER]) {
       return Status.pending_transfer_has_different_ledger;
     }
-    const code = words[offset + Word.codeFlags] & 0xffff;
-    if (code !== 0 && code !== (pending[from + Word.codeFlags] & 0xffff)) {
+    const code = words[offset + CODE_FLAGS] & 0xffff;
+    if (code !== 0 && code !== (pending[from + CODE_FLAGS] & 0xffff)) {
       return Status.pending_transfer_has_different_code;
     }
-    const flags = words[offset + Word.codeFlags] >>> 16;
+    const flags = words[offset + CODE_FLAGS] >>> 16;
     const isVoid = (flags & TransferFlags.void_pending_transfer) !== 0;
-    const whole = isVoid ? isZero(words, offset + Word.amount) : isMax(words, offset + Word.amount);
-    if (whole) copy(this.#amount, 0, pending, from + Word.amount);
-    else copy(this.#amount, 0, words, offset + Word.amount);
-    if (isLess(pending, from + Word.amount, this.#amount, 0)) {
+    const whole = isVoid ? isZero(words, offset + AMOUNT) : isMax(words, offset + AMOUNT);
+    if (whole) copy(this.#amount, 0, pending, from + AMOUNT);
+    else copy(this.#amount, 0, words, offset + AMOUNT);
+    if (isLess(pending, from + AMOUNT, this.#amount, 0)) {
       return Status.exceeds_pending_transfer_amount;
     }
-    if (isVoid && isLess(this.#amount, 0, pending, from + Word.amount)) {
+    if (isVoid && isLess(this.#amount, 0, pending, from + AMOUNT)) {
       return Status.pending_transfer_has_different_amount;
     }
-    return Status.created;
+    return CREATED;
   }
 
   /** Whether the pending transfer is still pending; by time it expires before the pulse runs. */
@@ -145,22 +159,17 @@ export class PostVoid {
     if (status === PendingStatus.voided) return Status.pending_transfer_already_voided;
     if (status === PendingStatus.expired) return Status.pending_transfer_expired;
     assert(status === PendingStatus.pending, 'PostVoid: pending transfer without a status');
-    const timeout = this.#pending[this.#from + Word.timeout];
-    if (timeout === 0) return Status.created;
-    const valid = addSeconds64(
-      this.#expiresAt,
-      this.#pending,
-      this.#from + Word.timestamp,
-      timeout,
-    );
+    const timeout = this.#pending[this.#from + TIMEOUT];
+    if (timeout === 0) return CREATED;
+    const valid = addSeconds64(this.#expiresAt, this.#pending, this.#from + TIMESTAMP, timeout);
     assert(valid, 'PostVoid: expiry time was not checked');
-    return isBefore64(now, 0, this.#expiresAt) ? Status.created : Status.pending_transfer_expired;
+    return isBefore64(now, 0, this.#expiresAt) ? CREATED : Status.pending_transfer_expired;
   }
 
   #isClosed(accountRow: number): boolean {
     const { accounts } = this.#state;
     const words = accounts.chunkOf(accountRow);
-    return (words[accounts.baseOf(accountRow) + AccountWord.codeFlags] & CLOSED) !== 0;
+    return (words[accounts.baseOf(accountRow) + CODE_FLAGS] & CLOSED) !== 0;
   }
 
   #moveBalances(debitRow: number, creditRow: number, isPost: boolean): void {
@@ -174,8 +183,8 @@ export class PostVoid {
       reopen(this.#pending, this.#from, debit, debitBase, credit, creditBase);
       return;
     }
-    const debitCarry = add(debit, debitBase + AccountWord.debitsPosted, this.#amount, 0);
-    const creditCarry = add(credit, creditBase + AccountWord.creditsPosted, this.#amount, 0);
+    const debitCarry = add(debit, debitBase + DEBITS_POSTED, this.#amount, 0);
+    const creditCarry = add(credit, creditBase + CREDITS_POSTED, this.#amount, 0);
     assert(!debitCarry && !creditCarry, 'PostVoid: posted balance overflows');
   }
 
@@ -187,21 +196,21 @@ export class PostVoid {
     const at = transfers.baseOf(row);
     const pending = this.#pending;
     const from = this.#from;
-    copy(record, at + Word.debitAccountId, pending, from + Word.debitAccountId);
-    copy(record, at + Word.creditAccountId, pending, from + Word.creditAccountId);
-    copy(record, at + Word.amount, this.#amount, 0);
-    if (isZero(record, at + Word.userData128)) {
-      copy(record, at + Word.userData128, pending, from + Word.userData128);
+    copy(record, at + DEBIT_ACCOUNT_ID, pending, from + DEBIT_ACCOUNT_ID);
+    copy(record, at + CREDIT_ACCOUNT_ID, pending, from + CREDIT_ACCOUNT_ID);
+    copy(record, at + AMOUNT, this.#amount, 0);
+    if (isZero(record, at + USER_DATA_128)) {
+      copy(record, at + USER_DATA_128, pending, from + USER_DATA_128);
     }
-    if (isZero64(record, at + Word.userData64)) {
-      record[at + Word.userData64] = pending[from + Word.userData64];
-      record[at + Word.userData64 + 1] = pending[from + Word.userData64 + 1];
+    if (isZero64(record, at + USER_DATA_64)) {
+      record[at + USER_DATA_64] = pending[from + USER_DATA_64];
+      record[at + USER_DATA_64 + 1] = pending[from + USER_DATA_64 + 1];
     }
-    if (record[at + Word.userData32] === 0) {
-      record[at + Word.userData32] = pending[from + Word.userData32];
+    if (record[at + USER_DATA_32] === 0) {
+      record[at + USER_DATA_32] = pending[from + USER_DATA_32];
     }
-    record[at + Word.ledger] = pending[from + Word.ledger];
-    const flags = record[at + Word.codeFlags] & 0xffff_0000;
-    record[at + Word.codeFlags] = flags | (pending[from + Word.codeFlags] & 0xffff);
+    record[at + LEDGER] = pending[from + LEDGER];
+    const flags = record[at + CODE_FLAGS] & 0xffff_0000;
+    record[at + CODE_FLAGS] = flags | (pending[from + CODE_FLAGS] & 0xffff);
   }
 }

@@ -144,12 +144,7 @@ export class LedgerState implements LedgerTables {
    */
   appendPlain(words: Uint32Array, offset: number, time: Uint32Array): void {
     const { transfers } = this;
-    const row = transfers.append();
-    const chunk = transfers.chunks[row >>> transfers.rowShift];
-    const base = (row & transfers.rowMask) * WORDS;
-    for (let i = 0; i < WORDS - 2; i++) chunk[base + i] = words[offset + i];
-    chunk[base + WORDS - 2] = time[0];
-    chunk[base + WORDS - 1] = time[1];
+    writeRecord(transfers, transfers.append(), words, offset, time);
     this.pending.appendNone();
   }
 
@@ -212,10 +207,10 @@ function writeRecord(
   time: Uint32Array,
 ): void {
   const chunk = rows.chunks[row >>> rows.rowShift];
-  const base = (row & rows.rowMask) * RECORD_WORDS;
-  for (let i = 0; i < RECORD_WORDS - 2; i++) chunk[base + i] = words[offset + i];
-  chunk[base + TransferWord.timestamp] = time[0];
-  chunk[base + TransferWord.timestamp + 1] = time[1];
+  const base = (row & rows.rowMask) * WORDS;
+  for (let i = 0; i < WORDS - 2; i++) chunk[base + i] = words[offset + i];
+  chunk[base + WORDS - 2] = time[0];
+  chunk[base + WORDS - 1] = time[1];
 }
 
 /** Takes rows from `count` on out of their index and table. */

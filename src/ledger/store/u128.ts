@@ -51,16 +51,23 @@ export function clear(target: Uint32Array, to: number): void {
 
 /** target += source, modulo 2^128. Returns whether it overflowed. */
 export function add(target: Uint32Array, to: number, source: Uint32Array, from: number): boolean {
-  let carry = 0;
-  for (let limb = 0; limb < 4; limb++) {
-    const x = source[from + limb];
-    const partial = (target[to + limb] + x) >>> 0;
-    const sum = (partial + carry) >>> 0;
-    // At most one of the two additions can wrap.
-    carry = (partial < x ? 1 : 0) | (sum < partial ? 1 : 0);
-    target[to + limb] = sum;
-  }
-  return carry !== 0;
+  // A partial sum that wrapped is smaller than what was added; of the two steps one wraps at most.
+  const x0 = source[from];
+  const s0 = (target[to] + x0) >>> 0;
+  target[to] = s0;
+  const x1 = source[from + 1];
+  const p1 = (target[to + 1] + x1) >>> 0;
+  const s1 = (p1 + (s0 < x0 ? 1 : 0)) >>> 0;
+  target[to + 1] = s1;
+  const x2 = source[from + 2];
+  const p2 = (target[to + 2] + x2) >>> 0;
+  const s2 = (p2 + (p1 < x1 || s1 < p1 ? 1 : 0)) >>> 0;
+  target[to + 2] = s2;
+  const x3 = source[from + 3];
+  const p3 = (target[to + 3] + x3) >>> 0;
+  const s3 = (p3 + (p2 < x2 || s2 < p2 ? 1 : 0)) >>> 0;
+  target[to + 3] = s3;
+  return p3 < x3 || s3 < p3;
 }
 
 /** target −= source, modulo 2^128. Returns whether source was larger. */
@@ -70,13 +77,21 @@ export function subtract(
   source: Uint32Array,
   from: number,
 ): boolean {
-  let borrow = 0;
-  for (let limb = 0; limb < 4; limb++) {
-    const x = target[to + limb];
-    const partial = (x - source[from + limb]) >>> 0;
-    const difference = (partial - borrow) >>> 0;
-    borrow = (partial > x ? 1 : 0) | (difference > partial ? 1 : 0);
-    target[to + limb] = difference;
-  }
-  return borrow !== 0;
+  // A partial difference that wrapped is larger than what was there.
+  const x0 = target[to];
+  const d0 = (x0 - source[from]) >>> 0;
+  target[to] = d0;
+  const x1 = target[to + 1];
+  const p1 = (x1 - source[from + 1]) >>> 0;
+  const d1 = (p1 - (d0 > x0 ? 1 : 0)) >>> 0;
+  target[to + 1] = d1;
+  const x2 = target[to + 2];
+  const p2 = (x2 - source[from + 2]) >>> 0;
+  const d2 = (p2 - (p1 > x1 || d1 > p1 ? 1 : 0)) >>> 0;
+  target[to + 2] = d2;
+  const x3 = target[to + 3];
+  const p3 = (x3 - source[from + 3]) >>> 0;
+  const d3 = (p3 - (p2 > x2 || d2 > p2 ? 1 : 0)) >>> 0;
+  target[to + 3] = d3;
+  return p3 > x3 || d3 > p3;
 }

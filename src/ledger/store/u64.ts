@@ -36,7 +36,9 @@ export function add64(target: Uint32Array, source: Uint32Array, n: number): void
   target[1] = source[1] + (sum < low ? 1 : 0);
 }
 
-const NANOSECONDS = 1_000_000_000;
+/** 10^9, halved: the products below are then exact as doubles. */
+const NANOSECONDS_HIGH = 15_258;
+const NANOSECONDS_LOW = 51_712;
 const LIMB = 0x1_0000_0000;
 
 /**
@@ -49,12 +51,13 @@ export function addSeconds64(
   offset: number,
   seconds: number,
 ): boolean {
-  // Halves of the seconds, so that every product and sum below is an exact double.
-  const high = (seconds >>> 16) * NANOSECONDS;
-  const low = (seconds & 0xffff) * NANOSECONDS;
-  const lowSum = words[offset] + low + (high % 0x1_0000) * 0x1_0000;
-  const hi = words[offset + 1] + Math.floor(high / 0x1_0000) + Math.floor(lowSum / LIMB);
-  target[0] = lowSum % LIMB;
-  target[1] = hi % LIMB;
+  const high = seconds >>> 16;
+  const low = seconds & 0xffff;
+  const middle = high * NANOSECONDS_LOW + low * NANOSECONDS_HIGH;
+  const sum = words[offset] + low * NANOSECONDS_LOW + middle * 0x1_0000;
+  const sumLow = sum >>> 0;
+  const hi = words[offset + 1] + high * NANOSECONDS_HIGH + (sum - sumLow) / LIMB;
+  target[0] = sumLow;
+  target[1] = hi >>> 0;
   return hi < 0x8000_0000;
 }
