@@ -7,7 +7,10 @@ import type { Message } from '../wire/index.ts';
 
 /** The one reading of all clocks for one event; handlers never read time twice. */
 export interface Instant {
-  /** Monotonic nanoseconds since an arbitrary start; a safe integer. Timers use it. */
+  /**
+   * Monotonic nanoseconds since an arbitrary start. Timers use it. A whole number, exact for 104
+   * days and to a few nanoseconds after that, which is all that timers need.
+   */
   readonly monoNs: number;
   /** Wall clock, nanoseconds since 1970. May step in any direction; timestamps use it. */
   readonly wall: U64;

@@ -73,6 +73,8 @@ export class Checkpoints {
   readonly #writes: Map<number, StagedWrite> = new Map();
   /** Writes that found the disk full, and since when the next attempt waits. */
   readonly #failed: StagedWrite[] = [];
+  /** The disk is full and the log says so; once is enough. */
+  #isFullTold: boolean = false;
   #failedNs: number = 0;
 
   constructor(options: CheckpointsOptions) {
@@ -132,13 +134,15 @@ export class Checkpoints {
     assert(write !== undefined, 'Checkpoints: nobody waits for this write');
     this.#writes.delete(token);
     if (error === null) {
+      this.#isFullTold = false;
       this.#buffers.push(write.buffer);
       return;
     }
     assert(error === 'no-space', 'Checkpoints: a broken disk is not handled here');
-    if (this.#failed.length === 0) {
+    if (!this.#isFullTold) {
       this.#options.outbox.trace('error', 'disk-full', { offset: write.offset });
     }
+    this.#isFullTold = true;
     this.#failed.push(write);
     this.#failedNs = this.#options.outbox.now.monoNs;
   }

@@ -43,7 +43,7 @@ export class Outbox {
 
   /** Begins a step. */
   begin(now: Instant): void {
-    assert(Number.isSafeInteger(now.monoNs), 'Outbox: monotonic time is not a safe integer');
+    assert(Number.isInteger(now.monoNs) && now.monoNs >= 0, 'Outbox: bad monotonic time');
     this.#now = now;
     this.#effects = [];
     this.#writes = 0;
