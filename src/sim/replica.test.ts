@@ -94,6 +94,18 @@ class ForgetfulMachine extends ObservedMachine {
   }
 }
 
+class TimelessMachine extends ObservedMachine {
+  #life: number;
+  constructor(machine: Machine, life: number) {
+    super(machine, nobody);
+    this.#life = life;
+  }
+  /** In a later life nothing is ever due. */
+  override due(...[timestamp]: Parameters<Machine['due']>): boolean {
+    return this.#life === 0 && super.due(timestamp);
+  }
+}
+
 class FickleMachine extends ObservedMachine {
   #life: number;
   constructor(machine: Machine, life: number) {
@@ -121,6 +133,15 @@ const PLANTED: readonly [string, readonly FailureCode[], (seed: number) => Singl
       small(
         seed,
         spoilt((machine) => new ForgetfulMachine(machine, nobody)),
+      ),
+  ],
+  [
+    'a machine that forgets what is due',
+    ['liveness'],
+    (seed) =>
+      small(
+        seed,
+        spoilt((machine, life) => new TimelessMachine(machine, life)),
       ),
   ],
   [

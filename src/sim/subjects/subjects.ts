@@ -52,7 +52,8 @@ export function keyValueSubject(): Subject {
         if (choice < 3) return { operation: KEY_VALUE_DELETE, body: keyValueBody(key) };
         const value = new Uint8Array(prng.chance(1, 10) ? prng.below(bodySizeMax - 32) : 12);
         prng.fill(value);
-        const lifetimeMs = prng.chance(1, 3) ? prng.between(1, 300) : 0;
+        // Some die during the run, some only after its last restart, some never.
+        const lifetimeMs = prng.pick([0, 0, prng.between(1, 300), prng.between(600, 1300)]);
         return { operation: KEY_VALUE_PUT, body: keyValueBody(key, value, lifetimeMs) };
       },
       invalid: () => {
