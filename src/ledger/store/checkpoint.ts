@@ -1,7 +1,22 @@
 /**
- * How the ledger leaves memory and comes back: the leaves of its five sections, then what the
- * reading half finds worth keeping. Kinds 1 … 5 are logical content and make up the root; all other
- * kinds are derived and may differ between replicas.
+ * How the ledger leaves memory and comes back, and the root of its content.
+ *
+ * The logical content is five sections, each a sequence of records (little-endian):
+ *  1 accounts: 128 bytes as lookup_accounts answers now, in order of creation;
+ *  2 transfers: 128 bytes as lookup_transfers answers, in order of creation;
+ *  3 pending status: 1 byte per transfer, same order: 0 not a pending transfer, 1 pending,
+ *    2 posted, 3 voided, 4 expired;
+ *  4 burned ids: 16 bytes, in the order in which they were burned;
+ *  5 expiries: 32 bytes in order: u64 timestamp of the expiry, u64 timestamp of the pending transfer
+ *    that expired, u64 number of account events (transfers and expiries) before it, u64 zero.
+ *
+ * The bytes of a section are cut into leaves of 262,144 bytes, the last may be shorter. A leaf is a
+ * block of a checkpoint (kind = number of the section, index = number of the leaf). Its hash is the
+ * checksum of its bytes; the hash of a section is the checksum of its leaves' hashes, one after the
+ * other; the root is the checksum of 120 bytes: for each section u64 number of records, then its
+ * hash. Hash tables, runs and file positions are no part of it, so replicas may differ in them.
+ *
+ * Kinds above 5 belong to the reading half: derived, kept because rebuilding takes longer.
  */
 import type { Block } from '../../engine/index.ts';
 import { assert, writeSafeU64 } from '../../stdx/index.ts';
@@ -70,7 +85,7 @@ export class Checkpoint {
     this.#derived.restored();
   }
 
-  /** 16 bytes over all logical content; see the encoding in docs. Reads changed leaves only. */
+  /** The root, 16 bytes. Reads only leaves that changed since the last call. */
   root(): Uint8Array {
     const entries = new Uint8Array(SECTION_KIND_MAX * ROOT_ENTRY_SIZE);
     for (const [index, section] of this.#state.sections.entries()) {

@@ -16,6 +16,10 @@ import { assert } from '../../stdx/index.ts';
 import type { Rows } from '../rows.ts';
 
 const SLOTS_MIN = 64;
+/** Rows that a rebuild adds in one go: a divisor of the rows of a chunk. */
+const REBUILD_ROWS = 512;
+/** Working space of a rebuild. */
+const rebuildHashes = new Int32Array(REBUILD_ROWS);
 
 /** Mixes all bits of an id into 32, as a signed integer. */
 export function hashId(words: Uint32Array, offset: number): number {
@@ -41,6 +45,8 @@ export class IdIndex {
   readonly #tables: Uint32Array[] = [];
   readonly #used: Int32Array;
   readonly #limits: Int32Array;
+  /** Keeps loads from being optimised away. */
+  #touched: number = 0;
 
   /** `rows` are records that begin with their id; `tables` is a power of two, 2 … 256. */
   constructor(rows: Rows, options: { tables: number }) {
@@ -173,12 +179,18 @@ export class IdIndex {
       this.#tables[table] = new Uint32Array(2 * slots);
       this.#limits[table] = this.#limitOf(table, slots);
     }
-    const { recordWords } = rows;
-    for (let row = 0; row < rows.count; ) {
-      const chunk = rows.chunkOf(row);
-      const end = Math.min(rows.count, row + rows.rowMask + 1);
-      for (let base = 0; row < end; base += recordWords) this.insert(mix(chunk, base), row++);
+    for (let row = 0; row < rows.count; row += REBUILD_ROWS) {
+      this.#addRows(row, Math.min(REBUILD_ROWS, rows.count - row));
     }
+  }
+
+  /** Adds a few rows of one chunk, loading all of their slots first. */
+  #addRows(first: number, count: number): void {
+    const rows = this.#rows;
+    const chunk = rows.chunkOf(first);
+    const base = rows.baseOf(first);
+    this.#touched ^= this.hashAll(chunk, base, rows.recordWords, count, rebuildHashes);
+    for (let i = 0; i < count; i++) this.insert(rebuildHashes[i], first + i);
   }
 
   #double(index: number): void {
