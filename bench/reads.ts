@@ -1,7 +1,7 @@
 /**
  * What the reading half of the ledger costs: nanoseconds per transfer for account events and for
- * indexes, the longest settle, and microseconds per query at several sizes. The tables are stand-ins
- * without rules, whose id look-ups cost nothing, so that only the reading half is measured.
+ * indexes, the longest settle, and microseconds per query at several sizes. The tables are
+ * stand-ins without rules, whose id look-ups cost nothing: only the reading half is measured.
  *
  * The machine may be busy: sums are times on the core, and what is timed by the wall clock is the
  * best of several runs.
@@ -284,16 +284,17 @@ function measureRestore(tables: BenchTables, reads: LedgerReads): void {
   const middle = now();
   copy.restored();
   const end = now();
+  const ms = (ns: number): string => `${(ns / 1e6).toFixed(0)} ms`;
   console.log(
-    `  ${blocks.length} blocks, ${(bytes / 1e6).toFixed(0)} MB, longest slice ${(longest / 1e3).toFixed(0)} µs;` +
-      ` restore ${((middle - start) / 1e6).toFixed(0)} ms, restored() ${((end - middle) / 1e6).toFixed(0)} ms`,
+    `  ${blocks.length} blocks, ${(bytes / 1e6).toFixed(0)} MB, longest slice ${ms(longest)};` +
+      ` restore ${ms(middle - start)}, restored() ${ms(end - middle)}`,
   );
   const rebuildStart = now();
   new LedgerReads(tables).restored();
   console.log(`  without any block: ${((now() - rebuildStart) / 1e6).toFixed(0)} ms`);
 }
 
-/** Each settle of a million transfers at its best of several runs; of these, the usual and worst. */
+/** Each settle of a million transfers at its best of several runs; of these, p50 and worst. */
 function measureSettle(): void {
   const best: number[] = [];
   for (let run = 0; run < 6; run++) {

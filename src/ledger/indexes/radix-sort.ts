@@ -2,8 +2,9 @@
  * Sorting a segment by key: a stable radix sort, least significant digit first, that moves only
  * the 16-bit row numbers and looks their keys up.
  *
- * The scratch memory is the module's, one for all ledgers of a process: nothing in it outlives a
- * call, and arrays that the compiler knows make these loops twice as fast as arrays that are passed.
+ * The scratch memory is the module's, one for all ledgers of a process: what is in it is read right
+ * after the call. Arrays that the compiler knows make these loops twice as fast as arrays that are
+ * passed.
  */
 import { assert } from '../../stdx/index.ts';
 

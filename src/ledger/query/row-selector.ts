@@ -32,7 +32,7 @@ export class RowSelector {
 
   #table: IndexTable | null = null;
   #filter: Filter | null = null;
-  /** Row of the account that may stand on either side; −1 when the filter has no such condition. */
+  /** Row of the account that may stand on either side; −1 when the filter names none. */
   #eitherAccount: number = -1;
   #limit: number = 0;
   /** The condition that was most selective in the last segment: likely so in the next one. */
