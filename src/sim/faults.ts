@@ -88,7 +88,10 @@ export class FaultPlan {
   start(): void {
     const point = this.#options.crashAtWrite;
     if (point !== null) this.#cutDuring(point.write, point.outcome, point.again);
-    this.#scheduleNext();
+    // A file grows in its youth and reuses its space later: a full disk is met early or never.
+    const early = this.#left.indexOf('full-disk');
+    if (early >= 0) this.#begin(...(this.#left.splice(early, 1) as [Fault]));
+    else this.#scheduleNext();
   }
 
   /** No more faults; a process that is down is still started again. */
@@ -189,7 +192,7 @@ export class FaultPlan {
   #beginFullDisk(): void {
     this.#disk.limit(this.#disk.sizeBytes);
     const { minNs, maxNs } = this.#options.pause;
-    this.#world.after(this.#prng.between(minNs, maxNs), () => {
+    this.#world.after(this.#prng.between(minNs, maxNs) * 4, () => {
       this.#disk.limit(Number.MAX_SAFE_INTEGER);
       if (this.#prng.chance(1, 2)) this.#cut('mixed');
       this.#scheduleNext();

@@ -42,6 +42,7 @@ for (const [name, create] of Object.entries({ counterSubject, keyValueSubject })
         );
         const [ours, theirs] = replies.map((reply, i) => reply.subarray(0, sizes[i]));
         assert.deepEqual(ours, theirs, `seed ${seed} op ${op}`);
+        if (op % 10 > 0) continue;
         assert.deepEqual(machine.root(), subject.reference.root(), `seed ${seed} op ${op}`);
       }
       // The first cut holds everything, so a machine made from it must have the same root.
