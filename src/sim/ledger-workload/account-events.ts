@@ -73,14 +73,20 @@ function eventOf(account: Account): Account {
   };
 }
 
-/** Changes any number of the fields that are compared: which difference is told is the point. */
+/** Changes some of the fields that are compared, from a random one on, in the order of comparison. */
 function differ(picker: Picker, event: Account): void {
-  if (picker.percent(10)) event.flags ^= 1 << picker.prng.between(1, 5);
-  if (picker.percent(25)) event.userData128 = picker.userData(128);
-  if (picker.percent(25)) event.userData64 = picker.userData(64);
-  if (picker.percent(25)) event.userData32 = Number(picker.userData(32));
-  if (picker.percent(25)) event.ledger = picker.ledger();
-  if (picker.percent(25)) event.code = picker.code();
+  const { prng } = picker;
+  const changes: readonly (() => void)[] = [
+    () => (event.flags ^= 1 << prng.between(1, 5)),
+    () => (event.userData128 = picker.userData(128)),
+    () => (event.userData64 = picker.userData(64)),
+    () => (event.userData32 = Number(picker.userData(32))),
+    () => (event.ledger = (event.ledger + 1) % 2 ** 32),
+    () => (event.code = (event.code % 0xffff) + 1),
+  ];
+  for (const change of changes.slice(prng.below(changes.length))) {
+    if (picker.percent(60)) change();
+  }
 }
 
 function freshAccount(picker: Picker): Account {

@@ -108,6 +108,16 @@ export class Picker {
     return this.transferWith(({ id }) => this.state.pendingStatus.get(id) === status);
   }
 
+  /** The pending transfer that expires next, if that is within nanoseconds of `now`. */
+  nextToExpire(now: bigint): Transfer | null {
+    const at = this.state.expiryMin();
+    if (at === null || at > now + 1000n || at < now - 1000n) return null;
+    for (const [id, expiry] of this.state.expiresAt) {
+      if (expiry === at) return this.state.transferById.get(id) ?? null;
+    }
+    return null;
+  }
+
   /** Remembers that an event with this id was made. */
   noteTransferId(id: bigint): void {
     if (this.#recentTransferIds.length < RECENT_IDS) this.#recentTransferIds.push(id);

@@ -116,10 +116,12 @@ function range(picker: Picker, object: { readonly timestamp: bigint } | null) {
   const beside = (time: bigint): bigint => time + BigInt(prng.between(0, 2)) - 1n;
   const bound = (time: bigint): bigint => {
     const choice = prng.below(20);
-    if (choice < 9) return 0n;
-    if (choice < 19) return beside(time);
+    if (choice < 8) return 0n;
+    if (choice < 17) return beside(time);
     return prng.pick([1n, TIMESTAMP_MAX, TIMESTAMP_MAX + 1n, (1n << 64n) - 1n]);
   };
+  // Nothing but the one object.
+  if (picker.percent(8)) return { timestampMin: from, timestampMax: from, reservedIsZero: true };
   return {
     timestampMin: bound(ordered ? from : to),
     timestampMax: bound(ordered ? to : from),

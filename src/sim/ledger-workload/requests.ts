@@ -2,7 +2,7 @@
  * One request after the other: which operation, how many batches of how many events, and what is
  * in them. All operations occur; creating is most of it.
  */
-import { assert, type Prng } from '../../stdx/index.ts';
+import { assert, type Prng, writeU32 } from '../../stdx/index.ts';
 import {
   concatenate,
   encodeAccount,
@@ -85,7 +85,10 @@ function eventBatches(
   base: bigint,
 ): Uint8Array[] {
   const { eventSize } = operationShapes.get(operation) as { eventSize: number };
-  const room = scenario.bodySizeMax - trailerSize(batchCount, eventSize);
+  // Sometimes more than the cluster allows, though each batch may be small enough.
+  const isLarge = scenario.kind === 'small-bodies' && picker.percent(5);
+  const bodySizeMax = scenario.bodySizeMax * (isLarge ? 2 : 1);
+  const room = bodySizeMax - trailerSize(batchCount, eventSize);
   let countLeft = Math.min(EVENTS_MAX, Math.floor(room / eventSize));
   let timestamp = base;
   const accounts = picker.state.accounts.length;
@@ -148,6 +151,8 @@ function filterBatches(
 ): Uint8Array[] {
   const { eventSize } = operationShapes.get(operation) as { eventSize: number };
   const count = Math.min(batchCount, Math.floor(scenario.bodySizeMax / eventSize) - 2, 60);
+  const isExact = picker.percent(6);
+  let limitLeft = EVENTS_MAX + picker.prng.below(3);
   const plan = { limitMax: Math.max(1, Math.floor(8100 / count)) };
   const batches: Uint8Array[] = [];
   for (let i = 0; i < count; i++) {
@@ -156,6 +161,12 @@ function filterBatches(
         ? accountFilter(picker, plan)
         : queryFilter(picker, plan, operation === Operation.queryAccounts),
     );
+    if (isExact) {
+      // Together they ask for as much as a reply holds, or just more.
+      const limit = i === count - 1 ? limitLeft : Math.floor(EVENTS_MAX / count);
+      limitLeft -= limit;
+      writeU32(batches[i] as Uint8Array, eventSize === 128 ? 120 : 56, limit);
+    }
   }
   return batches;
 }

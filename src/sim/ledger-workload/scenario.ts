@@ -77,6 +77,12 @@ export function nextWall(prng: Prng, clock: Clock, state: LedgerState): bigint {
   // More than one pulse can take: let most of them come due at once.
   const isCrowd = state.expiresAt.size > PULSE_EXPIRIES_MAX + 30;
   if (isCrowd && expiryMin !== null && prng.chance(1, 10)) return expiryMin + 2n * SECOND;
+  // Full seconds before the end of time, so that a timeout can reach it to the nanosecond.
+  const isNear = TIMESTAMP_MAX - clock.wall < 100_000n * SECOND;
+  if (prng.chance(1, isNear ? 6 : 50)) {
+    const aligned = clock.wall + SECOND - ((clock.wall + SECOND - TIMESTAMP_MAX) % SECOND);
+    return aligned - BigInt(prng.between(1, 30));
+  }
   const choice = prng.below(100);
   if (choice < 35) return clock.wall;
   if (choice < 50) return clock.wall + BigInt(prng.below(1000));

@@ -61,12 +61,13 @@ function pending({ picker, careful, now }: Surroundings): Transfer | null {
 
 /** Seconds: short ones that expire soon, none, and around the one that reaches the end of time. */
 function timeout(picker: Picker, now: bigint): number {
-  const choice = picker.prng.below(20);
-  if (choice < 6) return 0;
-  if (choice < 14) return picker.prng.between(1, 3);
-  if (choice < 16) return picker.prng.between(4, 100);
   const last = (TIMESTAMP_MAX - now) / NANOSECONDS_PER_SECOND;
-  if (last < 0xffff_0000n) return Math.max(1, Number(last) + picker.prng.between(0, 4) - 2);
+  const isNear = last < 0xffff_0000n;
+  const choice = picker.prng.below(20);
+  if (choice < 5) return 0;
+  if (choice < (isNear ? 9 : 14)) return picker.prng.between(1, 3);
+  if (choice < (isNear ? 10 : 16)) return picker.prng.between(4, 100);
+  if (isNear) return Math.max(1, Number(last) + picker.prng.between(0, 2) - 1);
   return picker.percent(50) ? 0xffff_ffff : picker.prng.u32();
 }
 
@@ -104,8 +105,9 @@ function closing({ picker, now }: Surroundings): Transfer | null {
   return transfer;
 }
 
-function post({ picker, earlier }: Surroundings): Transfer | null {
-  const target = pendingTarget(picker, earlier);
+function post(surroundings: Surroundings): Transfer | null {
+  const { picker } = surroundings;
+  const target = pendingTarget(surroundings);
   if (target === null) return null;
   const amount = picker.prng.pick([
     U128_MAX,
@@ -117,18 +119,23 @@ function post({ picker, earlier }: Surroundings): Transfer | null {
   return completion(picker, target, TransferFlag.postPendingTransfer, amount);
 }
 
-function voiding({ picker, earlier }: Surroundings): Transfer | null {
-  const target = pendingTarget(picker, earlier);
+function voiding(surroundings: Surroundings): Transfer | null {
+  const { picker } = surroundings;
+  const target = pendingTarget(surroundings);
   if (target === null) return null;
   const amount = picker.percent(60) ? 0n : target.amount;
   return completion(picker, target, TransferFlag.voidPendingTransfer, amount);
 }
 
 /** Mostly still pending, often from the same batch, now and then already ended. */
-function pendingTarget(picker: Picker, earlier: readonly Transfer[]): Transfer | null {
+function pendingTarget({ picker, earlier, now }: Surroundings): Transfer | null {
   if (earlier.length > 0 && picker.percent(20)) {
     const candidate = picker.prng.pick(earlier);
     if ((candidate.flags & TransferFlag.pending) !== 0) return candidate;
+  }
+  if (picker.percent(10)) {
+    const next = picker.nextToExpire(now);
+    if (next !== null) return next;
   }
   const status = picker.percent(75)
     ? 'pending'
@@ -183,23 +190,25 @@ function again({ picker, earlier, flagsPlanned }: Surroundings): Transfer | null
   return event;
 }
 
-/** Changes any number of the fields that are compared: which difference is told is the point. */
+/** Changes some of the fields that are compared, from a random one on, in the order of comparison. */
 function differ(picker: Picker, event: Transfer): void {
-  const sometimes = (change: () => void): void => {
-    if (picker.percent(18)) change();
-  };
-  sometimes(() => (event.flags ^= picker.prng.pick([2, 16, 32, 6, 12, 64])));
-  sometimes(() => (event.pendingId = picker.recentTransferId()));
-  sometimes(() => (event.timeout += 1));
-  sometimes(() => (event.debitAccountId = picker.account()?.id ?? 0n));
-  sometimes(() => (event.creditAccountId = picker.account()?.id ?? 0n));
-  sometimes(() => (event.amount += picker.percent(50) ? 1n : -1n));
-  sometimes(() => (event.userData128 = picker.userData(128)));
-  sometimes(() => (event.userData64 = picker.userData(64)));
-  sometimes(() => (event.userData32 = Number(picker.userData(32))));
-  sometimes(() => (event.ledger = picker.ledger()));
-  sometimes(() => (event.code = picker.code()));
-  event.timeout %= 2 ** 32;
+  const { prng } = picker;
+  const changes: readonly (() => void)[] = [
+    () => (event.flags ^= prng.pick([2, 16, 32, 6, 12, 64])),
+    () => (event.pendingId = picker.recentTransferId()),
+    () => (event.timeout = (event.timeout + 1) % 2 ** 32),
+    () => (event.debitAccountId = picker.account()?.id ?? 0n),
+    () => (event.creditAccountId = picker.account()?.id ?? 0n),
+    () => (event.amount += picker.percent(50) ? 1n : -1n),
+    () => (event.userData128 = picker.userData(128)),
+    () => (event.userData64 = picker.userData(64)),
+    () => (event.userData32 = Number(picker.userData(32))),
+    () => (event.ledger = (event.ledger + 1) % 2 ** 32),
+    () => (event.code = (event.code % 0xffff) + 1),
+  ];
+  for (const change of changes.slice(prng.below(changes.length))) {
+    if (picker.percent(60)) change();
+  }
 }
 
 /** Sets fields of a post or void to the value that means "as the pending transfer has it". */
