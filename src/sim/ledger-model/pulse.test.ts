@@ -61,8 +61,10 @@ test('a pulse expires 8190 transfers and leaves the rest to the next', () => {
   const due = (at: bigint) => machines.map((machine) => machine.due(u64FromBigInt(at)));
 
   apply(Operation.createAccounts, accounts());
-  // The second request ends first: the order of expiry is not the order of creation.
+  // Two seconds later and two seconds shorter: each expires with one of the other request, and
+  // the older of both is first.
   apply(Operation.createTransfers, pendings(1, 9));
+  timestamp += 2_000_000_000n - BigInt(BATCH);
   apply(Operation.createTransfers, pendings(10_001, 7));
   assert.deepEqual(due(timestamp), [false, false]);
   timestamp += 20_000_000_000n;

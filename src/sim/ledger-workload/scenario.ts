@@ -83,17 +83,30 @@ export function nextWall(prng: Prng, clock: Clock, state: LedgerState): bigint {
     const aligned = clock.wall + SECOND - ((clock.wall + SECOND - TIMESTAMP_MAX) % SECOND);
     return aligned - BigInt(prng.between(1, 30));
   }
+  if (expiryMin !== null && prng.chance(1, 30)) {
+    const wall = pulseEdge(state, expiryMin);
+    if (wall !== null && wall > clock.base() && wall < clock.wall + 5n * SECOND) return wall;
+  }
   const choice = prng.below(100);
   if (choice < 35) return clock.wall;
   if (choice < 50) return clock.wall + BigInt(prng.below(1000));
   if (choice < 70) return clock.wall + BigInt(prng.below(50_000_000));
   if (choice < 80) return clock.wall + BigInt(prng.below(1_200_000_000));
   if (choice < 83) return clock.wall - BigInt(prng.below(2_000_000_000));
-  if (expiryMin === null || choice >= 97) return clock.wall + SECOND;
+  if (expiryMin === null || choice >= 94) return clock.wall + SECOND;
   // A batch that starts a few nanoseconds early crosses the expiry in its middle.
   const distance = expiryMin - clock.base();
   if (distance > 20n * SECOND) return clock.wall;
   return prng.chance(1, 2)
     ? expiryMin + BigInt(prng.between(0, 4)) - 2n
     : expiryMin - BigInt(prng.below(40));
+}
+
+/** When a pulse would be due whose own timestamp is exactly that of a later expiry. */
+function pulseEdge(state: LedgerState, expiryMin: bigint): bigint | null {
+  const span = BigInt(PULSE_EXPIRIES_MAX);
+  for (const at of state.expiresAt.values()) {
+    if (at - span >= expiryMin) return at - span;
+  }
+  return null;
 }
