@@ -1,8 +1,8 @@
 /**
  * Speed of each checksum implementation: `node bench/checksum.ts [--json]`. Figures are process CPU
- * time, second best of seven repetitions, since wall clock on a shared machine varies twofold. Input
- * lies in the memory the checksum was made with, as messages do; `copied` lies outside of it. One
- * more line says what starting costs: emitting, compiling and proving the module, wall clock.
+ * time, second best of seven repetitions, since wall clock on a shared machine varies twofold.
+ * Input lies in the memory the checksum was made with, as messages do; `copied` lies outside of it.
+ * One more line says what starting costs: emitting, compiling and proving the module, wall clock.
  */
 import { Prng } from '../src/stdx/index.ts';
 import { type Checksum, createChecksum, MessagePool } from '../src/wire/index.ts';

@@ -130,12 +130,18 @@ test('pure rooms touch no clock, chance, I/O or promise', () => {
   }
 });
 
+/** Width of a line; one that only a string makes long is as good as the formatter can do. */
+function columnsOf(line: string): number {
+  if (line.length <= LINE_COLUMNS_MAX) return line.length;
+  return line.replace(/'[^']*'|`[^`]*`/g, "''").length;
+}
+
 test('files, lines and folders keep their size', () => {
   const perFolder = new Map<string, number>();
   for (const path of [...sources, ...scripts]) {
     const lines = readFileSync(join(root, path), 'utf8').split('\n');
     if (!(path in longFiles)) assert.ok(lines.length <= FILE_LINES_MAX, `${path}: ${lines.length}`);
-    const wide = lines.findIndex((line) => line.length > LINE_COLUMNS_MAX);
+    const wide = lines.findIndex((line) => columnsOf(line) > LINE_COLUMNS_MAX);
     assert.ok(wide === -1, `${path}:${wide + 1} is wider than ${LINE_COLUMNS_MAX} columns`);
     if (!isTest(path)) perFolder.set(dirname(path), (perFolder.get(dirname(path)) ?? 0) + 1);
   }

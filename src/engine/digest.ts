@@ -1,8 +1,8 @@
 /**
  * The online digest: one value that sums up everything a replica has executed so far,
- * d_k = H(d_{k−1} ‖ checksum of prepare k ‖ checksum of reply k). Two replicas that agree on it have
- * executed the same operations with the same results; a machine that is not deterministic shows
- * at its first different reply, not at the next checkpoint.
+ * d_k = H(d_{k−1} ‖ checksum of prepare k ‖ checksum of reply k). Two replicas that agree on it
+ * have executed the same operations with the same results; a machine that is not deterministic
+ * shows at its first different reply, not at the next checkpoint.
  */
 import { assert } from '../stdx/index.ts';
 import { CHECKSUM_SIZE, type Checksum } from '../wire/index.ts';

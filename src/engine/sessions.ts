@@ -1,15 +1,15 @@
 /**
  * Client sessions: what makes every request happen exactly once. A client numbers its requests and
- * has one under way at a time; the table remembers, per client, the last reply. A request that comes
- * again is answered from it, unchanged; one that skips ahead, forks or continues another history is
- * not executed.
+ * has one under way at a time; the table remembers, per client, the last reply. A request that
+ * comes again is answered from it, unchanged; one that skips ahead, forks or continues another
+ * history is not executed.
  *
- * The table is replicated state. It changes only when an operation commits, in the same way on every
- * replica, never when a request arrives: what was merely seen may still be lost. When it is full, a
- * new client takes the place of the one whose last reply is oldest.
+ * The table is replicated state. It changes only when an operation commits, in the same way on
+ * every replica, never when a request arrives: what was merely seen may still be lost. When it is
+ * full, a new client takes the place of the one whose last reply is oldest.
  *
- * Replies are kept by reference to the message that was sent. They are canonical: their view is that
- * of their prepare.
+ * Replies are kept by reference to the message that was sent. They are canonical: their view is
+ * that of their prepare.
  */
 import { assert, bytesEqual, isZero, readSafeU64, readU32, writeSafeU64 } from '../stdx/index.ts';
 import {

@@ -1,4 +1,6 @@
-/** Makes the data file of one replica: everything that is fixed for its whole life is decided here. */
+/**
+ * Makes the data file of one replica: everything that is fixed for its whole life is decided here.
+ */
 import { createDataFile, DataFileMismatchError, type MemoryFile } from '../io/index.ts';
 import { type FormatWrite, fixedSize, formatWrites, RELEASE } from '../vsr/index.ts';
 import { createChecksum } from '../wire/index.ts';

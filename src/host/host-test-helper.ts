@@ -51,7 +51,9 @@ export async function statusOf(port: number): Promise<{ readonly [name: string]:
   return JSON.parse(new TextDecoder().decode(reply.subarray(HEADER_SIZE)));
 }
 
-/** Seals and sends one message on a connection of its own; returns the first one that comes back. */
+/**
+ * Seals and sends one message on a connection of its own; returns the first one that comes back.
+ */
 async function exchange(port: number, bytes: Uint8Array): Promise<Uint8Array> {
   sealBody(bytes, checksum);
   sealHeader(bytes, checksum);

@@ -147,7 +147,9 @@ export class ReplicaServer {
     };
   }
 
-  /** Hexadecimal digest over the logical content: equal on replicas whatever their files look like. */
+  /**
+   * Hexadecimal digest over the logical content: equal on replicas whatever their files look like.
+   */
   root(): string {
     return toHex(this.#machine.root());
   }

@@ -58,7 +58,9 @@ export class Clock {
   }
 }
 
-/** `wallMs · 10^6 + belowMs` as two limbs; the product needs 61 bits, so it is made of two halves. */
+/**
+ * `wallMs · 10^6 + belowMs` as two limbs; the product needs 61 bits, so it is made of two halves.
+ */
 function nanoseconds(wallMs: number, belowMs: number): { hi: number; lo: number } {
   const upper = Math.floor(wallMs / 0x1_0000) * NS_PER_MS;
   const lower = (wallMs % 0x1_0000) * NS_PER_MS + belowMs;

@@ -39,7 +39,8 @@ let sequence = 0;
 
 /**
  * Writes all pieces and syncs file and folder.
- * @throws DataFileExistsError, ReadOnlyError, NoSpaceError, DataFileError (`ERR_DATA_FILE_MISSING`: its folder is)
+ * @throws DataFileExistsError, ReadOnlyError, NoSpaceError, DataFileError (`ERR_DATA_FILE_MISSING`:
+ * its folder is)
  */
 export async function createDataFile(options: CreateOptions): Promise<void> {
   const { path } = options;

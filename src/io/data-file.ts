@@ -105,7 +105,9 @@ export class DataFile implements Storage {
     return this.#mode;
   }
 
-  /** Names the memory of the message pool: it is page aligned, so its slots can be written as is. */
+  /**
+   * Names the memory of the message pool: it is page aligned, so its slots can be written as is.
+   */
   setAlignedMemory(memory: WasmMemory): void {
     this.#alignedMemory = memory;
   }

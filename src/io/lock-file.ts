@@ -26,7 +26,9 @@ interface Holder {
 export interface LockFileOptions {
   /** The data file. */
   readonly path: string;
-  /** Look again a moment later: there is no other lock that keeps two takers of a stale one apart. */
+  /**
+   * Look again a moment later: there is no other lock that keeps two takers of a stale one apart.
+   */
   readonly settle: boolean;
   readonly onLost: () => void;
 }

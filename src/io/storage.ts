@@ -30,7 +30,9 @@ export interface Storage {
     durable: boolean,
     done: (error: StorageError | null) => void,
   ): void;
-  /** Reads up to `length` bytes, fewer at the end of the file. They are valid until `done` returns. */
+  /**
+   * Reads up to `length` bytes, fewer at the end of the file. They are valid until `done` returns.
+   */
   read(
     offset: number,
     length: number,

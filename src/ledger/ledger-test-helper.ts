@@ -1,6 +1,7 @@
 /**
  * A ledger with a clock and typed calls, for tests: assigns timestamps as an engine does, builds
- * bodies, validates them, and decodes replies. `restart` sends the whole state through a checkpoint.
+ * bodies, validates them, and decodes replies. `restart` sends the whole state through a
+ * checkpoint.
  */
 import assert from 'node:assert/strict';
 import { type Block, OPERATION_PULSE, REPLY_BODY_SIZE_MAX } from '../engine/index.ts';

@@ -18,7 +18,8 @@
  *   balance 1 debits=50+20 credits=0+0 closed    posted+pending; flags if any
  *   stored 8 amount=30 timestamp=1008            fields of a stored transfer
  *   missing transfer 9 / missing account 9
- *   history 1 debits=50+20 credits=0+0 @1004     next row of get_account_balances, then `history 1 end`
+ *   history 1 debits=50+20 credits=0+0 @1004     next row of get_account_balances
+ *   history 1 end                                no more rows
  *   clock +5s / clock 2000                       moves the clock
  *   due yes / due no                             whether a pulse is due
  *   pulse 1                                      lets time act; so many pulses

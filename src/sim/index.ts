@@ -2,12 +2,12 @@
  * sim: a simulated world in which the engines of this project, and yours, are tried out. Everything
  * in it is drawn from one seed, time included, so a failure is a number that anybody can run again.
  *
- * Reading order: `world` (time, chance, fingerprint), `disk` and `sector-store` (what a power cut
- * leaves), `network`, `client` and `session` (who asks), `process` (who drives an engine),
- * `observed-machine` and `history` (who checks, and how), `faults`, `subject` (what is tried out),
- * `single` (a whole run), `crash-everywhere`, `swarm` (which run a seed is).
+ * Reading order: `world/` (time, chance, fingerprint, coverage), `disk/` (what a power cut leaves),
+ * `clients/` (who asks, over which network), `process` (who drives an engine), `checks/` (who
+ * believes nobody), `faults`, `subjects/` (what is tried out), `single` (a whole run),
+ * `crash-everywhere`, `swarm` (which run a seed is), `replica-setup` (the engine of this project).
+ * `ledger-model/` and `ledger-workload/` are the ledger's reference and its requests.
  */
-
 export type { NetworkOptions } from './clients/network.ts';
 export {
   type CrashEverywhereOptions,

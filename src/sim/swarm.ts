@@ -1,7 +1,7 @@
 /**
- * Which world a seed is. Not every fault in every run: a run in which everything happens finds other
- * bugs than one in which a single thing happens often, so each seed draws which faults there are
- * and how many (swarm testing). Kinds that must all be met in a short campaign go by the seed's
+ * Which world a seed is. Not every fault in every run: a run in which everything happens finds
+ * other bugs than one in which a single thing happens often, so each seed draws which faults there
+ * are and how many (swarm testing). Kinds that must all be met in a short campaign go by the seed's
  * remainder instead of by chance.
  */
 import { Prng } from '../stdx/index.ts';

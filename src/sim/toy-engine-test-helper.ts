@@ -3,8 +3,8 @@
  * nothing else. It speaks the clients' protocol and is right when no bug is planted; each planted
  * bug is one that real engines had, and a checker of the simulator must catch it.
  *
- * Slot of op n: one header sector (magic, op, timestamp, size, fingerprint, the request's header) and
- * body sectors with the request. Writes go strictly one after another: body, then header.
+ * Slot of op n: one header sector (magic, op, timestamp, size, fingerprint, the request's header)
+ * and body sectors with the request. Writes go strictly one after another: body, then header.
  */
 import {
   type Effect,
@@ -445,7 +445,9 @@ function clientId(request: Uint8Array): string {
   return request.subarray(RequestOffset.client, RequestOffset.client + 16).join('.');
 }
 
-/** Over the header sector's fields and the request: a header that lies about either is found out. */
+/**
+ * Over the header sector's fields and the request: a header that lies about either is found out.
+ */
 function fingerprint(header: Uint8Array, bytes: Uint8Array): number {
   const hash = new EventHash();
   hash.bytes(header.subarray(0, 28));

@@ -4,8 +4,8 @@
  * only a replica that serves, and has executed all that is committed, may evict. Nothing that
  * arrives here can stop the replica.
  *
- * Admitted requests wait in a queue behind the pipeline. A client has one request under way at most,
- * so queue and pipeline together need no more places than there are clients.
+ * Admitted requests wait in a queue behind the pipeline. A client has one request under way at
+ * most, so queue and pipeline together need no more places than there are clients.
  */
 import {
   CLIENTS_MAX,

@@ -1,6 +1,7 @@
 /**
  * vsr: Viewstamped Replication, one file per sub-protocol. Today one replica (R = 1): the log, the
- * data file, sessions and recovery are those of the cluster; views, repair and topology come with it.
+ * data file, sessions and recovery are those of the cluster; views, repair and topology come with
+ * it.
  *
  * Reading order: `file/geometry` (where things lie in a data file) and its neighbours (superblock,
  * blocks, the decision table for a damaged log: all pure), `message` (what a replica writes),
@@ -11,7 +12,8 @@
  * How a driver uses it:
  * 1. format: make every write of `formatWrites(options, checksum)`, sync;
  * 2. open: read the first SUPERBLOCK_AREA_SIZE bytes, `readSuperblock(bytes, checksum)`;
- * 3. `new MessagePool(poolSizes(superblock.geometry))`, `new Replica({ pool, machine, superblock })`;
+ * 3. `new MessagePool(poolSizes(superblock.geometry))`, and
+ *    `new Replica({ pool, machine, superblock })`;
  * 4. `step({ type: 'open' }, now)`, execute the effects, and so on with every event.
  */
 export type { DropReason, RefuseReason } from './counters.ts';

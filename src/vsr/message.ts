@@ -2,9 +2,9 @@
  * Builders of every message that a replica makes itself. They fill bytes that a pool handed out and
  * seal them; none of them decides anything.
  *
- * A request becomes the prepare of its operation in place: the body and its checksum stay where they
- * are, only the header is rewritten. So a request of 1 MiB is never copied and its body is never
- * checksummed a second time.
+ * A request becomes the prepare of its operation in place: the body and its checksum stay where
+ * they are, only the header is rewritten. So a request of 1 MiB is never copied and its body is
+ * never checksummed a second time.
  */
 import {
   assert,

@@ -2,8 +2,8 @@
  * Normal operation: a request gets its place in the log, the log gets it on disk, it is executed
  * and answered. What is prepared and not executed yet is the pipeline, at most P operations.
  *
- * The order inside a step is what makes it fast: first the next log write leaves, then (in a step of
- * its own, asked for with the commit timer) an operation is executed while the disk works.
+ * The order inside a step is what makes it fast: first the next log write leaves, then (in a step
+ * of its own, asked for with the commit timer) an operation is executed while the disk works.
  */
 import {
   CLIENTS_MAX,

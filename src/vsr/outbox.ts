@@ -1,7 +1,7 @@
 /**
- * What one step wants done, collected in one array, and the tokens by which storage completions find
- * their way back: a token names the part of the replica that asked. Also the `now` of the step, so
- * that nobody asks a clock twice.
+ * What one step wants done, collected in one array, and the tokens by which storage completions
+ * find their way back: a token names the part of the replica that asked. Also the `now` of the
+ * step, so that nobody asks a clock twice.
  */
 import type {
   ConnectionId,

@@ -2,8 +2,8 @@
  * A replica: holds the parts, hands each event to the part it is for, and asserts what must hold
  * between them. It decides nothing; each file of this room owns one sub-protocol and its state.
  *
- * The life of a replica: a driver reads the superblock area, makes a pool and a replica from it, and
- * steps it with `open`. Recovery runs, the effect `ready` follows, and from then on the replica
+ * The life of a replica: a driver reads the superblock area, makes a pool and a replica from it,
+ * and steps it with `open`. Recovery runs, the effect `ready` follows, and from then on the replica
  * serves. After the effect `halt` it does nothing any more.
  */
 import {

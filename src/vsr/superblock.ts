@@ -3,9 +3,9 @@
  * writes the copies one after another, each durable before the next is begun, so that at any moment
  * two copies agree, even if a crash tears the one being written. One update at a time.
  *
- * That only holds when all four agreed before. So the first update of a life begins with writing the
- * current record to the places that do not hold it (an earlier crash, or damage): two crashes in a
- * row must not cost more than one.
+ * That only holds when all four agreed before. So the first update of a life begins with writing
+ * the current record to the places that do not hold it (an earlier crash, or damage): two crashes
+ * in a row must not cost more than one.
  */
 import { assert, bytesEqual } from '../stdx/index.ts';
 import type { Checksum } from '../wire/index.ts';

@@ -89,7 +89,9 @@ function finish(length: number, target: Uint8Array, targetOffset: number): void 
   }
 }
 
-/** One update with the two message blocks in `m`. Downwards, so that no old block is needed twice. */
+/**
+ * One update with the two message blocks in `m`. Downwards, so that no old block is needed twice.
+ */
 function update(s: Int32Array, m: Int32Array): void {
   const last0 = s[28];
   const last1 = s[29];

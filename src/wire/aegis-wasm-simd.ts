@@ -1,14 +1,14 @@
 /**
  * AEGIS-128L with relaxed-SIMD WebAssembly: the fastest version without native code. The whole
- * state stays in the tower-field basis (see `tower-field`), which is possible because AEGIS as a MAC
- * uses nothing but additions and AES rounds: message blocks enter the basis with two lookups, the
- * tag leaves it with two.
+ * state stays in the tower-field basis (see `tower-field`), which is possible because AEGIS as a
+ * MAC uses nothing but additions and AES rounds: message blocks enter the basis with two lookups,
+ * the tag leaves it with two.
  *
- * Block i of the state is kept with its rows rotated as if ShiftRows had been undone i times. A round
- * from block i − 1 to block i then needs no ShiftRows at all: the rotations are absorbed into the
- * permutations of MixColumns (different ones for each i mod 4), and eight blocks later they have come
- * full circle. That leaves 12 lookups and permutations for a round instead of 13, and one addition
- * less: 1.56 instead of 1.43 GB/s where this was measured.
+ * Block i of the state is kept with its rows rotated as if ShiftRows had been undone i times. A
+ * round from block i − 1 to block i then needs no ShiftRows at all: the rotations are absorbed into
+ * the permutations of MixColumns (different ones for each i mod 4), and eight blocks later they
+ * have come full circle. That leaves 12 lookups and permutations for a round instead of 13, and one
+ * addition less: 1.56 instead of 1.43 GB/s where this was measured.
  *
  * All indices are below 16 or at least 0x80, where relaxed swizzle does the same everywhere. Tables
  * are loaded into locals because V8 would rebuild vector constants at every use.

@@ -35,7 +35,9 @@ export const sbox: Uint8Array = (() => {
   return table;
 })();
 
-/** The eight 16-byte blocks of the AEGIS-128L state before its ten initial rounds, key and nonce 0. */
+/**
+ * The eight 16-byte blocks of the AEGIS-128L state before its ten initial rounds, key and nonce 0.
+ */
 export const aegisStart: Uint8Array = (() => {
   const fibonacciA = fromHex('000101020305080d1522375990e97962');
   const fibonacciB = fromHex('db3d18556dc22ff12011314273b528dd');

@@ -53,7 +53,9 @@ export interface FramerOptions {
   readonly cluster: Uint8Array;
   /** The request limit, header included, bytes; at most the pool's request slot. */
   readonly requestSizeMax: number;
-  /** What may arrive here; anything else fails at its header, before it takes a slot. Default: all. */
+  /**
+   * What may arrive here; anything else fails at its header, before it takes a slot. Default: all.
+   */
   readonly commands?: readonly Command[];
 }
 

@@ -1,12 +1,14 @@
 /**
- * AES bytes in another basis, in which inversion is a few 16-entry table lookups: the vector-permute
- * technique of Mike Hamburg (CHES 2009), derived here from scratch instead of taking its tables.
+ * AES bytes in another basis, in which inversion is a few 16-entry table lookups: the
+ * vector-permute technique of Mike Hamburg (CHES 2009), derived here from scratch instead of taking
+ * its tables.
  *
- * GF(2^8) is built as pairs over GF(2^4): a byte holds k + i·w, k in the low and i in the high half,
- * with w² = a·w + a. With j = i + k and the norm N = k² + a·i·k + a·i², four inversions of *nibbles*
- * give io = 1/(1/i + a/k) + j = N/(k + a·i) and jo = 1/(1/j + a/k) + i = N/(k + a·j). The inverse of
- * the byte is (k + a·i)/N + (i/N)·w, which is linear in 1/io and 1/jo: what follows the inversion (the
- * rest of the S-box, doubling, the change of basis) is folded into one table for each of the two.
+ * GF(2^8) is built as pairs over GF(2^4): a byte holds k + i·w, k in the low and i in the high
+ * half, with w² = a·w + a. With j = i + k and the norm N = k² + a·i·k + a·i², four inversions of
+ * *nibbles* give io = 1/(1/i + a/k) + j = N/(k + a·i) and jo = 1/(1/j + a/k) + i = N/(k + a·j). The
+ * inverse of the byte is (k + a·i)/N + (i/N)·w, which is linear in 1/io and 1/jo: what follows the
+ * inversion (the rest of the S-box, doubling, the change of basis) is folded into one table for
+ * each of the two.
  *
  * Division by zero is part of the arithmetic: the inverse of 0 is 0x80 ("infinity"), which survives
  * additions, and a lookup with an index of 0x80 or more gives 0, the inverse of infinity.

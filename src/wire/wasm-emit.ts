@@ -167,7 +167,10 @@ export interface FunctionSource {
   readonly code: Code;
 }
 
-/** The bytes of a module that imports `env.memory` (at least `pages` pages) and exports one function. */
+/**
+ * The bytes of a module that imports `env.memory` (at least `pages` pages) and exports one
+ * function.
+ */
 export function emitModule(pages: number, source: FunctionSource): Uint8Array {
   assert(pages > 0 && pages <= 65_536, 'emitModule: bad number of pages');
   assert(source.parameters >= 0 && source.parameters < 16, 'emitModule: bad parameters');

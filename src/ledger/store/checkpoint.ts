@@ -7,7 +7,8 @@
  *  3 pending status: 1 byte per transfer, same order: 0 not a pending transfer, 1 pending,
  *    2 posted, 3 voided, 4 expired;
  *  4 burned ids: 16 bytes, in the order in which they were burned;
- *  5 expiries: 32 bytes in order: u64 timestamp of the expiry, u64 timestamp of the pending transfer
+ *  5 expiries: 32 bytes in order: u64 timestamp of the expiry, u64 timestamp of the pending
+ * transfer
  *    that expired, u64 number of account events (transfers and expiries) before it, u64 zero.
  *
  * The bytes of a section are cut into leaves of 262,144 bytes, the last may be shorter. A leaf is a

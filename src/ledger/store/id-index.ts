@@ -66,8 +66,8 @@ export class IdIndex {
   }
 
   /**
-   * Hashes `count` ids, the i-th at `words[offset + i * stride]`, into `hashes`, and loads the first
-   * slot of each. Add up the results so that the loads are not optimised away.
+   * Hashes `count` ids, the i-th at `words[offset + i * stride]`, into `hashes`, and loads the
+   * first slot of each. Add up the results so that the loads are not optimised away.
    */
   hashAll(
     words: Uint32Array,

@@ -219,6 +219,26 @@ for (const [name, code, act] of CASES) {
   });
 }
 
+test('a hole is a lost registration only if somebody was forgotten and came back', () => {
+  const run = (registers: number, isResent: boolean): void => {
+    const s = scene();
+    for (let i = 0; i < registers; i++) s.register(`client ${i}`, i + 1);
+    if (isResent) s.history.onRegisterResent('late');
+    // Op `registers + 1` is the first registration of `late`; the table forgets it again.
+    for (let i = 0; i < CLIENTS_MAX; i++) s.register(`other ${i}`, registers + 2 + i);
+    s.register('late', registers + 2 + CLIENTS_MAX);
+    s.history.finish();
+  };
+  run(CLIENTS_MAX, true);
+  assert.throws(() => run(CLIENTS_MAX, false), /nothing is known of op 65/);
+  // Nobody was forgotten in between: then it was registered twice.
+  const s = scene();
+  s.history.onRegisterResent('late');
+  for (let i = 0; i < CLIENTS_MAX; i++) s.register(`client ${i}`, i + 1);
+  s.register('late', CLIENTS_MAX + 2);
+  assert.throws(() => s.history.finish(), /registered twice/);
+});
+
 test('the session model forgets whoever committed least recently', () => {
   const model = new SessionModel();
   for (let i = 0; i < CLIENTS_MAX; i++) model.onRegister(`client ${i}`, i + 1);

@@ -7,7 +7,7 @@
  * operations; and after every restart the very same operations again, since with one replica an
  * operation is applied only when it is durable.
  */
-import { OPERATION_PULSE, REPLY_BODY_SIZE_MAX } from '../../engine/index.ts';
+import { CLIENTS_MAX, OPERATION_PULSE, REPLY_BODY_SIZE_MAX } from '../../engine/index.ts';
 import { bytesEqual, toHex, type U64, u64Add, u64Compare } from '../../stdx/index.ts';
 import type { ReferenceMachine } from '../subjects/subject.ts';
 import { EventHash } from '../world/event-hash.ts';
@@ -36,6 +36,14 @@ export interface SeenReply {
   readonly body: Uint8Array;
 }
 
+/** An operation or a registration, in the one order of all. */
+interface Entry {
+  readonly op: number;
+  readonly timestamp: U64;
+  readonly client: ClientName | null;
+  readonly isRegister: boolean;
+}
+
 export class History implements MachineObserver {
   readonly #world: World;
   readonly #reference: ReferenceMachine;
@@ -44,6 +52,7 @@ export class History implements MachineObserver {
   readonly #commits: Commit[] = [];
   readonly #commitOf: Map<number, number> = new Map();
   #opRegisterMax: number = 0;
+  readonly #registerResends: Map<ClientName, number> = new Map();
   readonly #registers: Map<number, { client: ClientName; timestamp: U64 }> = new Map();
   /** Requests sent and not yet seen applied, by fingerprint. */
   readonly #outstanding: Map<string, number> = new Map();
@@ -150,6 +159,11 @@ export class History implements MachineObserver {
     this.#abandoned.set(request, clients);
     // Two who gave up on the same question: nobody can tell whose an answer was.
     if (clients.some((other) => other !== client)) this.#sessions.disable();
+  }
+
+  /** A registration is sent again: what became of the first is not known. */
+  onRegisterResent(client: ClientName): void {
+    this.#registerResends.set(client, (this.#registerResends.get(client) ?? 0) + 1);
   }
 
   onRegistered(client: ClientName, op: number, timestamp: U64): void {
@@ -284,31 +298,45 @@ export class History implements MachineObserver {
 
   /** Operations and registrations together: no hole, rising timestamps, lawful evictions. */
   #checkOrder(): void {
-    const all = [
-      ...this.#commits.map(({ op, timestamp, client }) => ({
-        op,
-        timestamp,
-        client,
-        isRegister: false,
-      })),
-      ...[...this.#registers].map(([op, r]) => ({ op, ...r, isRegister: true })),
-    ].sort((a, b) => a.op - b.op);
-    for (let i = 0; i < all.length; i++) {
-      const { op, timestamp, client, isRegister } = all[i] as (typeof all)[number];
-      const previous = all[i - 1];
-      if (previous !== undefined) {
-        check(
-          op === previous.op + 1,
-          'order',
-          () => `no operation between ${previous.op} and ${op}`,
-        );
+    const all: Entry[] = [
+      ...this.#commits.map(({ op, timestamp, client }) => {
+        return { op, timestamp, client, isRegister: false };
+      }),
+      ...[...this.#registers].map(([op, register]) => ({ op, ...register, isRegister: true })),
+    ];
+    all.sort((a, b) => a.op - b.op);
+    let previous: Entry | null = null;
+    for (const entry of all) {
+      const { op, timestamp, client, isRegister } = entry;
+      if (previous !== null) {
+        for (let hole = previous.op + 1; hole < op; hole++) this.#explainHole(hole);
         const isLater = u64Compare(timestamp, previous.timestamp) > 0;
-        check(isLater, 'order', () => `timestamp of op ${op} is not above that of ${previous.op}`);
+        check(isLater, 'order', () => `timestamp of op ${op} is not above that of the one before`);
       }
-      if (isRegister) this.#sessions.onRegister(client as ClientName, op);
-      else if (client !== null) this.#sessions.onCommit(client, op);
+      previous = entry;
+      if (client === null) continue;
+      if (isRegister) this.#sessions.onRegister(client, op);
+      else this.#sessions.onCommit(client, op);
     }
     this.#sessions.finish();
+  }
+
+  /**
+   * An operation that nobody knows of can only be one thing: a registration whose reply was lost,
+   * whose session was forgotten for others, and whose client has registered once more since.
+   */
+  #explainHole(hole: number): void {
+    const candidates: ClientName[] = [];
+    for (const [op, { client }] of this.#registers) {
+      if (op > hole && (this.#registerResends.get(client) ?? 0) > 0) candidates.push(client);
+    }
+    const [client] = candidates;
+    const isPossible = this.#registers.size >= CLIENTS_MAX && client !== undefined;
+    check(isPossible, 'order', () => `nothing is known of op ${hole}`);
+    this.#registerResends.set(client, (this.#registerResends.get(client) ?? 0) - 1);
+    // Whose it was decides which session is forgotten next.
+    if (candidates.length > 1) this.#sessions.disable();
+    this.#sessions.onRegister(client, hole);
   }
 }
 

@@ -79,6 +79,8 @@ export class SimClient implements NetworkClient {
   #sessionsMade: number = 0;
   #inFlight: InFlight | null = null;
   #flight: number = 0;
+  /** How often the one in flight has been sent. */
+  #transmissions: number = 0;
   #view: number = 0;
   /** Sessions whose last answer is still to be asked for again at the end; `null`: not yet. */
   #audit: Session[] | null = null;
@@ -235,7 +237,7 @@ export class SimClient implements NetworkClient {
       return;
     }
     const last = this.#session.requestLast;
-    if (last !== null && this.#chance(repeats)) {
+    if (last !== null && this.#mayRepeat && this.#chance(repeats)) {
       this.#sendRepeat(last);
       return;
     }
@@ -261,6 +263,15 @@ export class SimClient implements NetworkClient {
       return;
     }
     this.#sendRequest();
+  }
+
+  /**
+   * A registration that comes again when its session has been forgotten begins a new one: it is
+   * asked for twice only where sessions are so few that none is forgotten.
+   */
+  get #mayRepeat(): boolean {
+    const { renewals, abandons, invalids } = this.#options;
+    return this.#session.requestsAnswered > 0 || renewals + abandons + invalids === 0;
   }
 
   #nextAudit(left: Session[]): void {
@@ -300,6 +311,7 @@ export class SimClient implements NetworkClient {
   #send(flight: InFlight): void {
     assert(this.#inFlight === null, 'SimClient: one request at a time');
     this.#inFlight = flight;
+    this.#transmissions = 0;
     this.#transmit(flight);
     this.#resendLater();
   }
@@ -328,7 +340,11 @@ export class SimClient implements NetworkClient {
   }
 
   #transmit(flight: InFlight): void {
-    if (this.#connection !== null) this.#network.toServer(this.#connection, flight.bytes);
+    if (this.#connection === null) return;
+    const isRegister = flight.purpose === 'register';
+    if (isRegister && this.#transmissions > 0) this.#history.onRegisterResent(this.#session.name);
+    this.#transmissions++;
+    this.#network.toServer(this.#connection, flight.bytes);
   }
 
   #ping(): void {

@@ -97,7 +97,9 @@ export class Disk {
     return bytes;
   }
 
-  /** Calls `listener` with the count of writes issued so far after each new one; `null`: no more. */
+  /**
+   * Calls `listener` with the count of writes issued so far after each new one; `null`: no more.
+   */
   onWriteIssued(listener: ((count: number) => void) | null): void {
     this.#onWriteIssued = listener;
   }

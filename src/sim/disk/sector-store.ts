@@ -183,8 +183,9 @@ function chooseVersion(count: number, outcome: CrashOutcome, prng: Prng): number
 }
 
 /**
- * Neither old nor new: noise, zeros, the beginning of the new one, or the new one but for a bit. The
- * damage sits where the two differ: a sector is mostly padding, and damage there would show nothing.
+ * Neither old nor new: noise, zeros, the beginning of the new one, or the new one but for a bit.
+ * The damage sits where the two differ: a sector is mostly padding, and damage there would show
+ * nothing.
  */
 function tear(old: Uint8Array, version: Uint8Array, prng: Prng): Uint8Array {
   assert(old.length === SECTOR_SIZE && version.length === SECTOR_SIZE, 'tear: not one sector');

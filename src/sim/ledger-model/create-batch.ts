@@ -122,7 +122,9 @@ function createBatch<Event extends { readonly flags: number; readonly timestamp:
   return results;
 }
 
-/** What every event must satisfy first: all of a batch imported, or none; and a fitting timestamp. */
+/**
+ * What every event must satisfy first: all of a batch imported, or none; and a fitting timestamp.
+ */
 function importProblem<Event extends { readonly flags: number; readonly timestamp: bigint }>(
   event: Event,
   first: Event,

@@ -1,7 +1,7 @@
 /**
- * The language of semantics tables: text files that say what the ledger does in examples, with prose between
- * them. A line that starts with a command word begins a block; the indented lines under it are its
- * rows; everything else is prose.
+ * The language of semantics tables: text files that say what the ledger does in examples, with
+ * prose between them. A line that starts with a command word begins a block; the indented lines
+ * under it are its rows; everything else is prose.
  *
  *   accounts                     one create_accounts request, a row per event:
  *     A1 history ledger=2 -> created

@@ -73,7 +73,9 @@ function eventOf(account: Account): Account {
   };
 }
 
-/** Changes some of the fields that are compared, from a random one on, in the order of comparison. */
+/**
+ * Changes some of the fields that are compared, from a random one on, in the order of comparison.
+ */
 function differ(picker: Picker, event: Account): void {
   const { prng } = picker;
   const changes: readonly (() => void)[] = [

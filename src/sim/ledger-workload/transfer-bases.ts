@@ -190,7 +190,9 @@ function again({ picker, earlier, flagsPlanned }: Surroundings): Transfer | null
   return event;
 }
 
-/** Changes some of the fields that are compared, from a random one on, in the order of comparison. */
+/**
+ * Changes some of the fields that are compared, from a random one on, in the order of comparison.
+ */
 function differ(picker: Picker, event: Transfer): void {
   const { prng } = picker;
   const changes: readonly (() => void)[] = [

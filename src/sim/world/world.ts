@@ -77,7 +77,9 @@ export class World {
     this.note('world', 'clock', `wall clock steps by ${deltaNs} ns`);
   }
 
-  /** Does `action` after `delayNs`; actions due at the same time run in the order of their making. */
+  /**
+   * Does `action` after `delayNs`; actions due at the same time run in the order of their making.
+   */
   after(delayNs: number, action: Action): void {
     assert(delayNs >= 0, 'World: the past is over');
     this.#queue.push(this.#nowNs + delayNs, action);

@@ -3,7 +3,7 @@
  * of log slots. Both are fixed when a file is formatted and kept in its superblock.
  *
  * ```
- * superblock 4 × 16 KiB | header ring, slots × 4 KiB | prepare ring, slots × slotSize | growing area
+ * superblock 4 × 16 KiB | header ring, slots × 4 KiB | prepare ring, slots × slotSize | growing
  * ```
  *
  * The fixed part is written once, at format, because a write that grows a file costs several times

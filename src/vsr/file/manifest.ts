@@ -1,6 +1,7 @@
 /**
- * The manifest of a checkpoint: every block by name, with its place, size and checksum, in ascending
- * order of (kind, index). It is cut into pieces of 256 KiB at most; the superblock names the pieces.
+ * The manifest of a checkpoint: every block by name, with its place, size and checksum, in
+ * ascending order of (kind, index). It is cut into pieces of 256 KiB at most; the superblock names
+ * the pieces.
  */
 import { BLOCK_SIZE_MAX, SECTOR_SIZE } from '../../engine/index.ts';
 import { assert, readU16, readU32, writeU16, writeU32 } from '../../stdx/index.ts';

@@ -1,7 +1,7 @@
 /**
  * What to make of one log slot after a crash: the decision table, as data. A slot is two things on
- * disk, the prepare and its header in the header ring; each may be damaged, reserved (empty) or hold
- * an operation. Exactly one row fits every combination; a test enumerates them all.
+ * disk, the prepare and its header in the header ring; each may be damaged, reserved (empty) or
+ * hold an operation. Exactly one row fits every combination; a test enumerates them all.
  *
  * The order of writing is what gives a row its meaning: body first, header only when the body is
  * durable. A header without its body is therefore damage, and a body without its header is a write
