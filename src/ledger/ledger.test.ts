@@ -188,6 +188,47 @@ test('more expiries than one pulse may do', () => {
   assert.equal(last, harness.last);
 });
 
+test('expiries around the end of a limb', () => {
+  for (const last of [-1n, 0n, 1n, 2n, 3n]) {
+    const harness = withAccounts(2);
+    const pending = { flags: TransferFlags.pending, timeout: 1 };
+    harness.createTransfers([transfer(1, pending), transfer(2, pending), transfer(3, pending)]);
+    const timestamp = (5n << 32n) + last;
+    const context = { op: 99, timestamp: u64FromBigInt(timestamp) };
+    harness.ledger.apply(context, OPERATION_PULSE, new Uint8Array(0), new Uint8Array(0));
+    const { expiries } = harness.ledger.tables;
+    const times = [0, 1, 2].map((row) => {
+      return new BigUint64Array(wordsAt(expiries, row, 0, 2).buffer)[0];
+    });
+    assert.deepEqual(times, [timestamp - 2n, timestamp - 1n, timestamp]);
+  }
+});
+
+test('lookups of several batches', () => {
+  const harness = withAccounts(3);
+  harness.createTransfers([transfer(1), transfer(2), transfer(3)]);
+  const batches = [[1n, 9n], [2n, 2n], [], [9n], [3n, 1n]];
+  const body = encodeMultiBatch(
+    batches.map((ids) => encodeRecords(idCodec, ids)),
+    16,
+  );
+  for (const [operation, codec] of [
+    [Operation.lookupAccounts, accountCodec],
+    [Operation.lookupTransfers, transferCodec],
+  ] as const) {
+    const replies = decodeMultiBatch(harness.apply(operation, body), 128) ?? [];
+    assert.deepEqual(
+      replies.map((reply) => reply.length / 128),
+      [1, 2, 0, 0, 2],
+    );
+    const all = replies.flatMap((reply) => decodeRecords<{ id: bigint }>(codec as never, reply));
+    assert.deepEqual(
+      all.map(({ id }) => id),
+      [1n, 2n, 2n, 3n, 1n],
+    );
+  }
+});
+
 test('a pulse with nothing to do does nothing', () => {
   const harness = withAccounts(2);
   assert.equal(harness.due(), false);
