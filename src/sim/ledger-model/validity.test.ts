@@ -66,6 +66,8 @@ test('a trailer that is not exactly right is refused', () => {
     '00',
     '0100',
     'ffffffffffffffffffffffff00000000',
+    'ffffffffffffffffffffffffffff0000',
+    'ffffffffffffffffffffffffffffffff',
     'ffffffffffffffffffffffff0000ffff',
     'ffffffffffffffffffffffff01000100',
     'ffffffffff00ffffffffffff00000100',
@@ -76,6 +78,15 @@ test('a trailer that is not exactly right is refused', () => {
     `${'00'.repeat(16)}${good}`,
   ];
   for (const hex of table) assert.equal(decodeBatches(fromHex(hex), 16), null, hex);
+});
+
+test('there are 1 to 65534 batches', () => {
+  for (const count of [65_534, 65_535]) {
+    const body = new Uint8Array(trailerSize(count, 16)).fill(0xff);
+    body.fill(0, body.length - 2 * count - 2);
+    body.set([count & 0xff, count >> 8], body.length - 2);
+    assert.equal(decodeBatches(body, 16)?.length ?? null, count === 65_534 ? count : null);
+  }
 });
 
 test('a batch holds as many events as request and reply have room for', () => {

@@ -2,7 +2,8 @@
  * Bodies that are not what they should be, made from ones that are: cut, lengthened, trailers with
  * wrong counts or padding, plain noise, and operations that do not exist.
  */
-import type { Prng } from '../../stdx/index.ts';
+import { type Prng, writeU16 } from '../../stdx/index.ts';
+import { operationShapes, trailerSize } from '../ledger-model/index.ts';
 import type { Request } from './requests.ts';
 
 export function malformed(prng: Prng, { operation, body }: Request): Request {
@@ -35,13 +36,23 @@ export function malformed(prng: Prng, { operation, body }: Request): Request {
     case 10:
       return { operation, body: noise(prng, 64 * prng.below(5)) };
     case 11:
-      return { operation, body: new Uint8Array(0) };
+      return { operation, body: emptyBatches(prng, operation) };
     case 12:
       // The body of another operation.
       return { operation: prng.between(137, 147), body: copy };
     default:
       return { operation: prng.between(128, 255), body: copy };
   }
+}
+
+/** No batch at all, the most that can be counted, one more; all of them empty. */
+function emptyBatches(prng: Prng, operation: number): Uint8Array {
+  const elementSize = operationShapes.get(operation)?.eventSize ?? 16;
+  const count = prng.chance(7, 8) ? 0 : prng.pick([65_534, 65_535]);
+  const body = new Uint8Array(trailerSize(count, elementSize)).fill(0xff);
+  body.fill(0, body.length - 2 * count - 2);
+  writeU16(body, body.length - 2, count);
+  return body;
 }
 
 function lengthened(body: Uint8Array, extra: number): Uint8Array {
