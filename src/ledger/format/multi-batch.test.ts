@@ -54,6 +54,18 @@ test('round trip of random batches', () => {
   }
 });
 
+test('the largest number of batches', () => {
+  const none = new Uint8Array(0);
+  const body = encodeMultiBatch(
+    Array.from({ length: BATCHES_MAX }, () => none),
+    16,
+  );
+  assert.equal(checkMultiBatch(body, 16), BATCHES_MAX);
+  const more = new Uint8Array(131_088);
+  more.fill(0xff, more.length - 2);
+  assert.equal(checkMultiBatch(more, 16), 0);
+});
+
 test('refuses what is not well formed', () => {
   const table: [string, string][] = [
     ['empty', ''],

@@ -8,8 +8,8 @@
  *    2 posted, 3 voided, 4 expired;
  *  4 burned ids: 16 bytes, in the order in which they were burned;
  *  5 expiries: 32 bytes in order: u64 timestamp of the expiry, u64 timestamp of the pending
- * transfer
- *    that expired, u64 number of account events (transfers and expiries) before it, u64 zero.
+ *    transfer that expired, u64 number of account events (transfers and expiries) before it, u64
+ *    zero.
  *
  * The bytes of a section are cut into leaves of 262,144 bytes, the last may be shorter. A leaf is a
  * block of a checkpoint (kind = number of the section, index = number of the leaf). Its hash is the
@@ -72,7 +72,7 @@ export class Checkpoint {
   restore(block: Block): void {
     assert(block.kind > 0, 'Checkpoint: no such kind');
     if (block.kind > SECTION_KIND_MAX) this.#derived.restore(block);
-    else this.#state.sections[block.kind - 1].table.restoreLeaf(block.index, block.bytes);
+    else this.#state.sections[block.kind - 1].restore(block);
   }
 
   restored(): void {
