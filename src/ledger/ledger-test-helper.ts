@@ -67,11 +67,19 @@ export const blankTransfer: Transfer = {
 
 /** The machine's memory of past blocks, as a data file keeps them: the latest of each name. */
 export class BlockStore {
+  /** Blocks that came with a checksum, which was right. */
+  withChecksum: number = 0;
   readonly #blocks: Map<number, Block> = new Map();
 
   put(block: Block): void {
     const name = block.kind * 0x1_0000_0000 + block.index;
     assert.ok(block.bytes.length <= 262_144);
+    if (block.checksum !== undefined) {
+      const computed = new Uint8Array(16);
+      theChecksum().digest(block.bytes, 0, block.bytes.length, computed, 0);
+      assert.deepEqual(block.checksum, computed, `checksum of block ${block.kind}/${block.index}`);
+      this.withChecksum += 1;
+    }
     if (block.bytes.length === 0) this.#blocks.delete(name);
     else this.#blocks.set(name, { ...block, bytes: block.bytes.slice() });
   }
@@ -84,9 +92,13 @@ export class BlockStore {
 
 let sharedChecksum: Checksum | null = null;
 
-export function newLedger(): Ledger {
+function theChecksum(): Checksum {
   sharedChecksum ??= createChecksum();
-  return new Ledger({ checksum: sharedChecksum });
+  return sharedChecksum;
+}
+
+export function newLedger(): Ledger {
+  return new Ledger({ checksum: theChecksum() });
 }
 
 export class LedgerHarness {

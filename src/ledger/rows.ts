@@ -37,7 +37,7 @@ export class Rows {
   chunkOf(row: number): Uint32Array {
     const index = row >>> this.rowShift;
     assert(index <= this.chunks.length, 'Rows: row beyond the end');
-    if (index === this.chunks.length) this.chunks.push(new Uint32Array(CHUNK_BYTES / 4));
+    if (index === this.chunks.length) this.chunks.push(newChunk(index));
     return this.chunks[index];
   }
 
@@ -86,4 +86,18 @@ export class Rows {
     new Uint8Array(chunk.buffer, this.baseOf(row) * 4, bytes.length).set(bytes);
     this.count = row + bytes.length / recordBytes;
   }
+}
+
+/** Chunks after these are shared memory. */
+const CHUNKS_COUNTED = 8;
+
+/**
+ * V8 counts the bytes of ordinary buffers towards its next full collection, and a table that grows
+ * by hundreds of megabytes makes it collect again and again, for nothing: chunks live as long as
+ * their table. Shared memory is not counted and otherwise the same. Small tables stay ordinary, so
+ * that a process with many of them still collects those it has dropped.
+ */
+function newChunk(index: number): Uint32Array {
+  if (index < CHUNKS_COUNTED) return new Uint32Array(CHUNK_BYTES / 4);
+  return new Uint32Array(new SharedArrayBuffer(CHUNK_BYTES));
 }

@@ -65,7 +65,9 @@ export class TransferBatch extends EventBatch {
       const end = Math.min(start + WINDOW_EVENTS, this.count);
       const offset = this.batchOffset + start * RECORD_WORDS;
       this.#plain.lookAhead(this.words, offset, end - start);
+      this.state.copyAhead(this.words, offset, end - start);
       this.#executeWindow(start, end);
+      this.state.endAhead();
     }
   }
 

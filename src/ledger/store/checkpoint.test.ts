@@ -145,6 +145,7 @@ test('the root is what its definition says, and so is the content of a checkpoin
   assert(harness.ledger.tables.expiries.count > 0);
   assert((sectionsIn(harness.blocks).get(4)?.length ?? 0) > 0);
   assert(harness.ledger.tables.accounts.count > 2048, 'more than one leaf');
+  assert(harness.blocks.withChecksum > 100, 'the root before the cut paid for the checksums');
 });
 
 test('only what changed since the last cut is handed out', () => {
@@ -195,6 +196,7 @@ test('a cut holds the state of its moment, whatever happens while it is handed o
       blocks.put(block);
     }
     assert.equal(slowRoot(sectionsIn(blocks)), root);
+    assert(blocks.withChecksum > 0);
     const copy = newLedger();
     for (const block of blocks.all()) copy.restore(block);
     copy.restored();

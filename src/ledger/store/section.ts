@@ -47,6 +47,10 @@ export class Section {
 
   #hashes: Uint8Array = new Uint8Array(HASH_SIZE * 64);
   #hashedCount: number = 0;
+  /** The running cut was made right after its leaves were hashed, and none was hashed since. */
+  #isCutHashed: boolean = false;
+  /** Leaves whose hashes came with them when they were restored. */
+  #hashesRestored: number = 0;
 
   constructor(kind: number, table: LeafTable, options: { mutable: boolean }) {
     this.kind = kind;
@@ -82,7 +86,12 @@ export class Section {
       if (this.#mutable) this.marks[leaf] = (this.marks[leaf] & ~CUT_DIRTY) | FROZEN;
     }
     this.#cutCount = count;
+    this.#isCutHashed = this.#hashedCount === count && !this.#cutLeaves.some(this.#isUnhashed);
   }
+
+  readonly #isUnhashed = (leaf: number): boolean => {
+    return this.#mutable && (this.marks[leaf] & HASH_DIRTY) !== 0;
+  };
 
   /** The next leaf of the cut, or `null`. Its bytes hold until the next call. */
   slice(): Block | null {
@@ -91,7 +100,23 @@ export class Section {
       return null;
     }
     const index = this.#cutLeaves[this.#sliced++];
-    return { kind: this.kind, index, bytes: this.#cutBytes(index) };
+    const block = { kind: this.kind, index, bytes: this.#cutBytes(index) };
+    if (!this.#isCutHashed) return block;
+    // Whoever asked for the root just before has paid for the checksum already.
+    const checksum = this.#hashes.slice(index * HASH_SIZE, (index + 1) * HASH_SIZE);
+    return { ...block, checksum };
+  }
+
+  /** Puts back a leaf, and its hash if that comes with it; ascending. */
+  restore(block: Block): void {
+    assert(block.kind === this.kind, 'Section: block of another section');
+    this.table.restoreLeaf(block.index, block.bytes);
+    if (block.checksum === undefined || block.index !== this.#hashesRestored) return;
+    while ((block.index + 1) * HASH_SIZE > this.#hashes.length) {
+      this.#hashes = doubled(this.#hashes);
+    }
+    this.#hashes.set(block.checksum, block.index * HASH_SIZE);
+    this.#hashesRestored += 1;
   }
 
   #cutBytes(leaf: number): Uint8Array {
@@ -116,11 +141,14 @@ export class Section {
   restored(): void {
     assert(this.#cutLeaves.length === 0, 'Section: restored after a cut');
     this.#cutCount = this.table.count;
+    if (this.#hashesRestored !== this.#leafCount(this.table.count)) return;
+    this.#hashedCount = this.table.count;
   }
 
   /** Writes the hash of the section: that of its leaves' hashes. Only changed leaves are read. */
   hash(checksum: Checksum, target: Uint8Array, offset: number): void {
     const count = this.table.count;
+    this.#isCutHashed = false;
     const grown = count !== this.#hashedCount;
     const appendedFrom = grown ? Math.floor(this.#hashedCount / this.table.rowsPerLeaf) : Infinity;
     const leaves = this.#leafCount(count);

@@ -66,6 +66,10 @@ export class LedgerState implements LedgerTables {
   /** Counts at the start of the open chain, and transfers buried in it. */
   #chainAccounts: number = 0;
   #chainTransfers: number = 0;
+  /** Rows `#aheadRow` … `#aheadEnd` hold copies of records from `#aheadOffset` on. */
+  #aheadRow: number = 0;
+  #aheadEnd: number = 0;
+  #aheadOffset: number = 0;
   #chainBuried: number = 0;
 
   accountRow(words: Uint32Array, offset: number): number {
@@ -144,8 +148,38 @@ export class LedgerState implements LedgerTables {
    */
   appendPlain(words: Uint32Array, offset: number, time: Uint32Array): void {
     const { transfers } = this;
-    writeRecord(transfers, transfers.append(), words, offset, time);
+    const row = transfers.append();
+    if (row < this.#aheadEnd && offset - this.#aheadOffset === (row - this.#aheadRow) * WORDS) {
+      const chunk = transfers.chunks[row >>> transfers.rowShift];
+      const base = (row & transfers.rowMask) * WORDS;
+      chunk[base + WORDS - 2] = time[0];
+      chunk[base + WORDS - 1] = time[1];
+    } else {
+      writeRecord(transfers, row, words, offset, time);
+    }
     this.pending.appendNone();
+  }
+
+  /**
+   * Copies records to where their rows will be if all of them are created: one copy of many
+   * kilobytes costs a fraction of many small ones. Behind the last row nothing counts, so what is
+   * not created does no harm. Until {@link endAhead}, or the next call.
+   */
+  copyAhead(words: Uint32Array, offset: number, count: number): void {
+    const { transfers } = this;
+    const row = transfers.count;
+    const chunk = transfers.chunkOf(row);
+    const copied = Math.min(count, transfers.rowMask + 1 - (row & transfers.rowMask));
+    assert(copied > 0, 'LedgerState: no room ahead');
+    chunk.set(words.subarray(offset, offset + copied * WORDS), transfers.baseOf(row));
+    this.#aheadRow = row;
+    this.#aheadOffset = offset;
+    this.#aheadEnd = row + copied;
+  }
+
+  /** What was copied ahead and not created is forgotten. */
+  endAhead(): void {
+    this.#aheadEnd = 0;
   }
 
   /** A pending transfer is posted, voided or expired. */
