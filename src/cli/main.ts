@@ -82,7 +82,7 @@ async function build(wanted: string): Promise<Command> {
   const { Command } = await import('commander');
   const program = new Command('roundelay');
   program
-    .description('A durable, replicated ledger that official TigerBeetle clients use.')
+    .description('A durable ledger that official TigerBeetle clients use.')
     .helpCommand('help [command]', 'explain a command')
     .configureOutput({ writeErr: () => {}, outputError: () => {} })
     .exitOverride()

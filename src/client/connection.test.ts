@@ -145,6 +145,28 @@ test('bodies given as bytes are sent from the memory that the caller filled', as
   });
 });
 
+test('a batch that was sealed ahead carries that checksum once, and a fresh one afterwards', async () => {
+  await withServer({}, async (client, server) => {
+    const { connection } = client;
+    const batch = connection.openBatch();
+    assert.ok(batch !== null);
+    for (const [id, isSealed] of [
+      [77, true],
+      [78, false],
+      [79, true],
+    ] as const) {
+      batch.words.fill(0, 0, 32);
+      batch.words[0] = id;
+      const size = writeTrailer(batch.body, 128, 128, new Uint16Array([1]), 1);
+      if (isSealed) connection.sealBatch(batch, size);
+      // The server's framer would refuse a body whose checksum is another one's.
+      await connection.submitBatch(Operation.createTransfers, batch, size);
+      assert.equal(server.requests.at(-1)?.[HEADER_SIZE], id);
+    }
+    assert.equal(server.requests.length, 4);
+  });
+});
+
 test('what stands in the way of a connect is said', async () => {
   const cases: readonly [string, ((socket: Socket) => void) | null, ClientErrorCode, RegExp][] = [
     ['nobody', null, 'ERR_CONNECT_REFUSED', /^nobody listens at 127\.0\.0\.1:\d+/],

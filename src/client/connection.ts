@@ -58,6 +58,9 @@ export interface Reply {
 
 interface OpenBatch extends Batch {
   readonly message: Message;
+  readonly bodyChecksum: Uint8Array;
+  /** Bytes of the body that `bodyChecksum` covers; 0 when it is out of date. */
+  sealedSize: number;
 }
 
 interface Call {
@@ -151,23 +154,32 @@ export class LedgerConnection {
     if (message === null) return null;
     const body = message.bytes.subarray(HEADER_SIZE, HEADER_SIZE + this.#bodySizeMax);
     const words = message.words.subarray(HEADER_SIZE / 4, (HEADER_SIZE + this.#bodySizeMax) >> 2);
-    const batch = { body, words, message };
+    const batch = { body, words, message, bodyChecksum: new Uint8Array(16), sealedSize: 0 };
     this.#batches.add(batch);
     return batch;
   }
 
+  /**
+   * Computes the checksum of the batch's first `size` bytes ahead of {@link submitBatch}, while
+   * another request is under way. The body must not change any more.
+   */
+  sealBatch(batch: Batch, size: number): void {
+    const open = this.#openBatch(batch);
+    assert(size <= open.body.length, 'LedgerConnection: body too large');
+    this.#pool.checksum.digest(open.message.bytes, HEADER_SIZE, size, open.bodyChecksum, 0);
+    open.sealedSize = size;
+  }
+
   /** Sends the first `size` bytes of the batch's body; it must not change until then. */
   submitBatch(operation: number, batch: Batch, size: number): Promise<Reply> {
-    const open = [...this.#batches].find((candidate) => candidate === batch);
-    assert(open !== undefined, 'LedgerConnection: not an open batch');
+    const open = this.#openBatch(batch);
     assert(size <= open.body.length, 'LedgerConnection: body too large');
     return this.#enqueue(operation, null, open, size);
   }
 
   /** Gives a batch back; not while it is being sent. */
   closeBatch(batch: Batch): void {
-    const open = [...this.#batches].find((candidate) => candidate === batch);
-    assert(open !== undefined, 'LedgerConnection: not an open batch');
+    const open = this.#openBatch(batch);
     assert(this.#current?.batch !== open, 'LedgerConnection: the batch is being sent');
     this.#batches.delete(open);
     this.#pool.release(open.message);
@@ -176,6 +188,12 @@ export class LedgerConnection {
   /** Closes the sockets. What waits is rejected: it may or may not have been executed. */
   close(): void {
     this.#shut(new LedgerClientError(ClientErrorCode.closed, 'the client is closed'));
+  }
+
+  #openBatch(batch: Batch): OpenBatch {
+    const open = [...this.#batches].find((candidate) => candidate === batch);
+    assert(open !== undefined, 'LedgerConnection: not an open batch');
+    return open;
   }
 
   #enqueue(
@@ -204,7 +222,12 @@ export class LedgerConnection {
     this.#currentDeadlineMs = now + (requestTimeoutMs ?? Number.POSITIVE_INFINITY);
     const message = call.batch?.message ?? this.#slot;
     if (call.body !== null) message.bytes.set(call.body, HEADER_SIZE);
-    this.#run(this.#session.submit(message.bytes, HEADER_SIZE + call.size, call.operation, now));
+    const { size, operation, batch } = call;
+    const isSealed = batch !== null && batch.sealedSize > 0 && batch.sealedSize === size;
+    const checksum = isSealed ? batch.bodyChecksum : null;
+    if (batch !== null) batch.sealedSize = 0;
+    const total = HEADER_SIZE + size;
+    this.#run(this.#session.submit(message.bytes, total, operation, now, checksum));
   }
 
   #run(effects: readonly SessionEffect[]): void {

@@ -127,25 +127,27 @@ export class LedgerSession {
     const bytes = new Uint8Array(HEADER_SIZE + 256);
     this.#effects.length = 0;
     this.#pingAtMs = nowMs + PING_INTERVAL_MS;
-    this.#launch(bytes, bytes.length, OPERATION_REGISTER, nowMs);
+    this.#launch(bytes, bytes.length, OPERATION_REGISTER, nowMs, null);
     return this.#effects;
   }
 
   /**
    * Sends a request. `bytes` is a whole message: 256 bytes that become the header, then the body,
    * `size` in all. It belongs to the session until the reply. Only in state `idle`.
+   * `bodyChecksum`: the body's, when the caller had time to compute it before.
    */
   submit(
     bytes: Uint8Array,
     size: number,
     operation: number,
     nowMs: number,
+    bodyChecksum: Uint8Array | null = null,
   ): readonly SessionEffect[] {
     assert(this.#state === 'idle', 'LedgerSession: not ready for a request');
     assert(size >= HEADER_SIZE && size <= bytes.length, 'LedgerSession: bad size');
     this.#effects.length = 0;
     this.#state = 'waiting';
-    this.#launch(bytes, size, operation, nowMs);
+    this.#launch(bytes, size, operation, nowMs, bodyChecksum);
     return this.#effects;
   }
 
@@ -249,7 +251,13 @@ export class LedgerSession {
     this.#effects.push({ type: 'evicted', reason, release: readRelease(bytes) });
   }
 
-  #launch(bytes: Uint8Array, size: number, operation: number, nowMs: number): void {
+  #launch(
+    bytes: Uint8Array,
+    size: number,
+    operation: number,
+    nowMs: number,
+    bodyChecksum: Uint8Array | null,
+  ): void {
     assert(this.#flight === null, 'LedgerSession: a request is in flight');
     const { checksum, cluster, release, clientId } = this.#options;
     const register = operation === OPERATION_REGISTER;
@@ -262,7 +270,8 @@ export class LedgerSession {
     writeU32(bytes, RequestOffset.request, this.#requestNext);
     bytes[RequestOffset.operation] = operation;
     writeU32(bytes, RequestOffset.previousRequestLatency, this.#latencyUs);
-    sealBody(bytes, checksum);
+    if (bodyChecksum === null) sealBody(bytes, checksum);
+    else bytes.set(bodyChecksum, Offset.checksumBody);
     sealHeader(bytes, checksum);
     this.#flight = {
       bytes: bytes.subarray(0, size),

@@ -5,7 +5,12 @@
  * the server's and not the generator's. Every result is checked: a run in which one transfer was
  * not created is a failed run.
  */
-import { type Batch, connectLedger, type LedgerClient } from '../client/index.ts';
+import {
+  type Batch,
+  connectLedger,
+  type LedgerClient,
+  type LedgerConnection,
+} from '../client/index.ts';
 import {
   ACCOUNT_SIZE,
   batchElements,
@@ -151,14 +156,13 @@ class Load {
     const { connection } = client;
     let current = openBatch(client);
     let spare = openBatch(client);
-    let count = this.#build(current);
+    let { count, size } = this.#build(connection, current);
     while (count > 0) {
-      const bodySize = sealBatch(current.body, TRANSFER_SIZE, count);
       const startMs = performance.now();
-      const answered = connection.submitBatch(Operation.createTransfers, current, bodySize);
+      const answered = connection.submitBatch(Operation.createTransfers, current, size);
       // The loop turns first, so that the request leaves before this thread is busy again.
       await nextTurn();
-      const spareCount = this.#build(spare);
+      const next = this.#build(connection, spare);
       const reply = await answered;
       const ms = performance.now() - startMs;
       checkResults(reply.body, count, CreateTransferStatus, 'transfer');
@@ -167,19 +171,22 @@ class Load {
       this.#samplesMs.push(ms);
       this.#options.onBatch?.(timing, this.#done);
       [current, spare] = [spare, current];
-      count = spareCount;
+      ({ count, size } = next);
     }
     connection.closeBatch(current);
     connection.closeBatch(spare);
   }
 
-  /** Fills a batch with the next transfers that nobody has taken; returns how many. */
-  #build(batch: Batch): number {
+  /** Fills and seals a batch of the next transfers that nobody has taken; bytes of its body. */
+  #build(connection: LedgerConnection, batch: Batch): { count: number; size: number } {
     const first = this.#next;
     const count = Math.min(this.#batchSize, this.#options.transferCount - first);
-    if (count > 0) this.#workload.writeTransfers(batch.words, first, count);
+    if (count === 0) return { count, size: 0 };
+    this.#workload.writeTransfers(batch.words, first, count);
+    const size = sealBatch(batch.body, TRANSFER_SIZE, count);
+    connection.sealBatch(batch, size);
     this.#next += count;
-    return count;
+    return { count, size };
   }
 }
 
