@@ -9,6 +9,7 @@ import {
   decodeRecords,
   encodeRecords,
   idCodec,
+  queryFilterCodec,
   transferCodec,
 } from './format/codec.ts';
 import { EVENTS_MAX, Operation, PULSE_EXPIRIES_MAX, TransferFlags } from './format/constants.ts';
@@ -227,6 +228,32 @@ test('lookups of several batches', () => {
       [1n, 2n, 2n, 3n, 1n],
     );
   }
+});
+
+test('queries of several batches', () => {
+  const harness = withAccounts(3);
+  harness.createTransfers([transfer(1, { code: 5 }), transfer(2, { code: 6 }), transfer(3)]);
+  const filter = (code: number, limit: number): Uint8Array =>
+    encodeRecords(queryFilterCodec, [
+      {
+        user_data_128: 0n,
+        user_data_64: 0n,
+        user_data_32: 0,
+        ledger: 0,
+        code,
+        timestamp_min: 0n,
+        timestamp_max: 0n,
+        limit,
+        flags: 0,
+      },
+    ]);
+  const filters = [filter(5, 9), filter(0, 2), filter(9, 9), filter(0, 0), filter(6, 8000)];
+  const body = encodeMultiBatch(filters, 64);
+  const replies = decodeMultiBatch(harness.apply(Operation.queryTransfers, body), 128) ?? [];
+  assert.deepEqual(
+    replies.map((reply) => decodeRecords(transferCodec, reply).map(({ id }) => id)),
+    [[1n], [1n, 2n], [], [], [2n]],
+  );
 });
 
 test('a pulse with nothing to do does nothing', () => {
