@@ -2,13 +2,10 @@
  * Every limit of the engine room, in one place, with its unit.
  */
 import { assert } from '../stdx/index.ts';
+import { HEADER_SIZE, MESSAGE_SIZE_MAX } from '../wire/index.ts';
 
-/** Largest message, header included, bytes. Compiled into official clients. */
-export const MESSAGE_SIZE_MAX = 1_048_576;
-/** Bytes of a message header. */
-export const HEADER_BYTES = 256;
 /** Largest reply body, bytes: bounded by the message, not by the request limit. */
-export const REPLY_BODY_SIZE_MAX: number = MESSAGE_SIZE_MAX - HEADER_BYTES;
+export const REPLY_BODY_SIZE_MAX: number = MESSAGE_SIZE_MAX - HEADER_SIZE;
 /** Unit of disk writes and alignment, bytes. */
 export const SECTOR_SIZE = 4096;
 /** Largest block of a checkpoint, bytes; also the unit in which a data file grows. */

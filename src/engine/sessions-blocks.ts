@@ -4,8 +4,8 @@
  * used here lie above those of any machine.
  */
 import { assert, isZero, readSafeU64, readU32, writeSafeU64, writeU32 } from '../stdx/index.ts';
-import { type Message, type MessagePool, readSize } from '../wire/index.ts';
-import { BLOCK_SIZE_MAX, CLIENTS_MAX, MESSAGE_SIZE_MAX } from './limits.ts';
+import { MESSAGE_SIZE_MAX, type Message, type MessagePool, readSize } from '../wire/index.ts';
+import { BLOCK_SIZE_MAX, CLIENTS_MAX } from './limits.ts';
 import type { Block } from './machine.ts';
 import type { Sessions } from './sessions.ts';
 

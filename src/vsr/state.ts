@@ -8,7 +8,6 @@
  */
 import {
   Digest,
-  HEADER_BYTES,
   type Machine,
   OPERATION_MACHINE_MIN,
   OPERATION_PULSE,
@@ -28,6 +27,7 @@ import {
 import {
   type Checksum,
   Command,
+  HEADER_SIZE,
   type Message,
   type MessagePool,
   OPERATION_NOOP,
@@ -54,12 +54,12 @@ export class ReplicatedState {
 
   /** `requestSizeMax`: the request limit, header included; told to clients when they register. */
   constructor(machine: Machine, pool: MessagePool, requestSizeMax: number) {
-    assert(requestSizeMax > HEADER_BYTES, 'ReplicatedState: request limit leaves no body');
+    assert(requestSizeMax > HEADER_SIZE, 'ReplicatedState: request limit leaves no body');
     this.machine = machine;
     this.sessions = new Sessions(pool);
     this.#digest = new Digest(pool.checksum);
     this.#checksum = pool.checksum;
-    this.#batchSizeLimit = requestSizeMax - HEADER_BYTES;
+    this.#batchSizeLimit = requestSizeMax - HEADER_SIZE;
   }
 
   /** The last operation executed. */
@@ -127,14 +127,14 @@ export class ReplicatedState {
   /** Executes one operation; returns the size of the reply's body. */
   #execute(prepare: Uint8Array, timestamp: U64, reply: Uint8Array): number {
     const operation = prepare[PrepareOffset.operation];
-    const replyBody = reply.subarray(HEADER_BYTES, HEADER_BYTES + REPLY_BODY_SIZE_MAX);
+    const replyBody = reply.subarray(HEADER_SIZE, HEADER_SIZE + REPLY_BODY_SIZE_MAX);
     if (operation === OPERATION_REGISTER) return this.#executeRegister(replyBody);
     if (operation === OPERATION_NOOP) return 0;
     assert(
       operation >= OPERATION_MACHINE_MIN || operation === OPERATION_PULSE,
       'ReplicatedState: an operation that no replica prepares',
     );
-    const body = prepare.subarray(HEADER_BYTES, readSize(prepare));
+    const body = prepare.subarray(HEADER_SIZE, readSize(prepare));
     const reads = this.machine.prefetch(operation, body);
     assert(reads.length === 0, 'ReplicatedState: machines larger than memory come later');
     const context = { op: this.#commitMin + 1, timestamp };

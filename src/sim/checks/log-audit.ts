@@ -6,7 +6,7 @@
  * It shares the layout of the file with the engine and nothing else; replies are built from the
  * protocol's description.
  */
-import { HEADER_BYTES, OPERATION_PULSE } from '../../engine/index.ts';
+import { OPERATION_PULSE } from '../../engine/index.ts';
 import {
   bytesEqual,
   fromHex,
@@ -21,6 +21,7 @@ import {
   bodyValid,
   type Checksum,
   Command,
+  HEADER_SIZE,
   headerValid,
   initHeader,
   Offset,
@@ -76,13 +77,13 @@ export function auditLog(options: LogAuditOptions): void {
 function readPrepare({ geometry, checksum, read }: LogAuditOptions, op: number): Uint8Array {
   const slot = op % geometry.slots;
   const prepare = read(prepareOffset(geometry, slot), geometry.slotSize);
-  const header = read(headerOffset(geometry, slot), HEADER_BYTES * 16);
+  const header = read(headerOffset(geometry, slot), HEADER_SIZE * 16);
   demand(headerValid(prepare, checksum), op, 'has a bad header checksum');
   demand(readCommand(prepare) === Command.prepare, op, 'is not a prepare');
   demand(readSafeU64(prepare, PrepareOffset.op) === op, op, 'is another operation');
   demand(readSize(prepare) <= geometry.slotSize, op, 'is larger than its slot');
   demand(bodyValid(prepare, checksum), op, 'has a bad body checksum');
-  demand(bytesEqual(prepare, 0, header, 0, HEADER_BYTES), op, 'differs from its header');
+  demand(bytesEqual(prepare, 0, header, 0, HEADER_SIZE), op, 'differs from its header');
   const padding = prepare.subarray(readSize(prepare), Math.ceil(readSize(prepare) / 4096) * 4096);
   demand(!padding.some((byte) => byte !== 0), op, 'has padding that is not zero');
   return prepare;
@@ -91,7 +92,7 @@ function readPrepare({ geometry, checksum, read }: LogAuditOptions, op: number):
 /** The reply to a prepare, as the protocol describes it, around the body that history knows. */
 function buildReply(options: LogAuditOptions, op: number, prepare: Uint8Array): Uint8Array {
   const body = replyBody(options, op, prepare);
-  const size = HEADER_BYTES + body.length;
+  const size = HEADER_SIZE + body.length;
   const reply = new Uint8Array(size);
   initHeader(reply, {
     command: Command.reply,
@@ -110,7 +111,7 @@ function buildReply(options: LogAuditOptions, op: number, prepare: Uint8Array): 
   copy(ReplyOffset.timestamp, PrepareOffset.timestamp, 8);
   copy(ReplyOffset.request, PrepareOffset.request, 4);
   reply[ReplyOffset.operation] = prepare[PrepareOffset.operation];
-  reply.set(body, HEADER_BYTES);
+  reply.set(body, HEADER_SIZE);
   sealReply(reply, options.checksum);
   return reply;
 }
@@ -123,12 +124,12 @@ function replyBody(
   const operation = prepare[PrepareOffset.operation];
   if (operation === OPERATION_REGISTER) {
     const body = new Uint8Array(64);
-    writeU32(body, 0, geometry.requestSizeMax - HEADER_BYTES);
+    writeU32(body, 0, geometry.requestSizeMax - HEADER_SIZE);
     return body;
   }
   const commit = history.commitAt(op);
   demand(commit !== null, op, 'was never executed');
-  const request = prepare.subarray(HEADER_BYTES, readSize(prepare));
+  const request = prepare.subarray(HEADER_SIZE, readSize(prepare));
   const isSame = commit.request === requestFingerprint(operation, request);
   demand(isSame, op, 'is not what was executed');
   const timestamp = readU64(prepare, PrepareOffset.timestamp);

@@ -6,9 +6,9 @@
  * against accidents, not against adversaries: two multiply-rotate lanes that feed each other, each
  * step a bijection of the state, so nothing that was folded in is ever absorbed again.
  */
-import { type Effect, type Event, HEADER_BYTES } from '../../engine/index.ts';
+import type { Effect, Event } from '../../engine/index.ts';
 import { assert, readU32 } from '../../stdx/index.ts';
-import type { Message } from '../../wire/index.ts';
+import { HEADER_SIZE, type Message } from '../../wire/index.ts';
 
 const SIZE_OFFSET = 96;
 
@@ -68,7 +68,7 @@ export class EventHash {
         return;
       case 'oversize':
         this.integer(event.connection);
-        this.bytes(event.message.bytes.subarray(0, HEADER_BYTES));
+        this.bytes(event.message.bytes.subarray(0, HEADER_SIZE));
         return;
       case 'disconnected':
         this.integer(event.connection);

@@ -13,15 +13,9 @@
  * everything up to C. B operations may commit before the superblock must name C, and twice the
  * pipeline P may be written ahead of that, so the interval between checkpoints is slots − B − 2P.
  */
-import {
-  CHECKPOINT_SLACK_OPS,
-  HEADER_BYTES,
-  MESSAGE_SIZE_MAX,
-  OP_MAX,
-  PIPELINE_MAX,
-  SECTOR_SIZE,
-} from '../../engine/index.ts';
+import { CHECKPOINT_SLACK_OPS, OP_MAX, PIPELINE_MAX, SECTOR_SIZE } from '../../engine/index.ts';
 import { assert } from '../../stdx/index.ts';
+import { HEADER_SIZE, MESSAGE_SIZE_MAX } from '../../wire/index.ts';
 
 /** Copies of the superblock, and bytes of each. */
 export const SUPERBLOCK_COPIES = 4;
@@ -55,7 +49,7 @@ export const GEOMETRY_DEVELOPMENT: Geometry = {
 const SLOTS_MIN: number = CHECKPOINT_SLACK_OPS + 3 * PIPELINE_MAX;
 const SLOTS_MAX = 4096;
 /** A register request is 512 bytes. */
-const REQUEST_SIZE_MIN: number = 2 * HEADER_BYTES;
+const REQUEST_SIZE_MIN: number = 2 * HEADER_SIZE;
 
 /** What is wrong with a geometry, if anything: for command lines and for superblocks read. */
 export function geometryProblem(geometry: Geometry): string | null {
