@@ -29,6 +29,7 @@ export {
 } from '../io/index.ts';
 export { Driver, type DriverListener, type DriverOptions, type Network } from './driver.ts';
 export { type FormatLedgerOptions, type FormattedFile, formatLedger } from './format.ts';
+export { NodeVersionError } from './node-version.ts';
 export type { ClusterId } from './options.ts';
 export type { ReplicaServer } from './replica-server.ts';
 export {

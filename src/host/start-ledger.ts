@@ -10,6 +10,7 @@ import {
   type LogSink,
 } from '../io/index.ts';
 import { formatLedger } from './format.ts';
+import { requireNode } from './node-version.ts';
 import { type ClusterId, clusterBytes } from './options.ts';
 import { openMemoryFile, openReplicaFile } from './replica-file.ts';
 import { ReplicaServer } from './replica-server.ts';
@@ -33,9 +34,10 @@ const silent: LogSink = () => {};
  * Starts the replica of a data file. Resolves when it serves.
  * @throws RoundelayError, by `code`: ERR_DATA_FILE_MISSING, _LOCKED, _CORRUPT, _MISMATCH,
  *   ERR_FORMAT_VERSION, ERR_READ_ONLY, ERR_STORAGE_FAILED, ERR_ADDRESS_IN_USE,
- *   ERR_ADDRESS_UNAVAILABLE, ERR_NO_MEMORY
+ *   ERR_ADDRESS_UNAVAILABLE, ERR_NO_MEMORY, ERR_NODE_VERSION
  */
 export async function startReplicaServer(options: StartReplicaOptions): Promise<ReplicaServer> {
+  requireNode(process.versions.node);
   const { path, addresses, log = silent } = options;
   let server: ReplicaServer | null = null;
   const expected = {
@@ -87,6 +89,7 @@ export interface StartedLedger extends AsyncDisposable {
  * @throws RoundelayError as {@link startReplicaServer}, and ERR_NO_SPACE
  */
 export async function startLedger(options: StartLedgerOptions = {}): Promise<StartedLedger> {
+  requireNode(process.versions.node);
   const { cluster = 0, host = DEFAULT_HOST, port = 0, log = silent } = options;
   clusterBytes(cluster);
   const address = { host, port };
