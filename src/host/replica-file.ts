@@ -3,6 +3,7 @@
  * asked for, before anything else is done with it. Every way in which it can be the wrong file has
  * an error of its own.
  */
+import { type Stats, statSync } from 'node:fs';
 import {
   acquireFileLock,
   type DataFile,
@@ -57,6 +58,7 @@ export async function openReplicaFile(
   expected: FileExpectation,
   onLost: () => void,
 ): Promise<ReplicaFile> {
+  refuseOther(path);
   const lock = await acquireFileLock({ path, onLost });
   let file: DataFile | null = null;
   try {
@@ -70,6 +72,22 @@ export async function openReplicaFile(
     await lock.release();
     throw error;
   }
+}
+
+/**
+ * Folders, devices and pipes are refused before anything is locked or opened: opening a pipe waits
+ * for its other end. Whatever cannot be looked at is left to those who open it.
+ */
+function refuseOther(path: string): void {
+  let stats: Stats;
+  try {
+    stats = statSync(path);
+  } catch {
+    return;
+  }
+  if (stats.isFile()) return;
+  const reason = stats.isDirectory() ? 'it is a folder' : 'it is not a regular file';
+  throw new DataFileCorruptError(path, null, reason);
 }
 
 /** A fresh file in memory, always of the small geometry. */
