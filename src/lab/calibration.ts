@@ -17,6 +17,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { assert } from '../stdx/index.ts';
 import { MessagePool } from '../wire/index.ts';
+import { folderError } from './errors.ts';
 import { median } from './percentile.ts';
 
 export interface Calibration {
@@ -37,19 +38,31 @@ export interface Calibration {
 
 const BLOCK_SIZE = 131_072;
 
-/** Measures everything; `directory` is where the durable writes go. */
+/**
+ * Measures everything; `directory` is where the durable writes go.
+ * @throws RoundelayError when that folder cannot be written
+ */
 export async function calibrate(directory: string): Promise<Calibration> {
+  const durableWriteUs = inFolder(directory, () => measureDurableWrite(directory, 40));
   const checksum = measureChecksum();
   return {
     cpuCount: availableParallelism(),
     fileSystem: fileSystemName(directory),
     nodeVersion: process.version,
     loopbackUs: round(await measureLoopback(300)),
-    durableWriteUs: round(measureDurableWrite(directory, 40)),
+    durableWriteUs: round(durableWriteUs),
     checksumKind: checksum.kind,
     checksumMBps: Math.round(checksum.megabytesPerSecond),
     dependentLoadNs: round(measureDependentLoad()),
   };
+}
+
+function inFolder<T>(directory: string, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    throw folderError(error, directory);
+  }
 }
 
 /** The calibration as one line for people. */

@@ -24,7 +24,7 @@ import {
   TRANSFER_SIZE,
 } from '../ledger/index.ts';
 import { assert, readU32 } from '../stdx/index.ts';
-import { LoadError } from './errors.ts';
+import { BatchTooLargeError, LoadError } from './errors.ts';
 import type { IdOrder } from './id-order.ts';
 import { type Percentiles, percentiles } from './percentile.ts';
 import { sealBatch, Workload } from './workload.ts';
@@ -111,7 +111,7 @@ class Load {
     for (let i = 0; i < clients; i++) this.#clients.push(await connectLedger(connect));
     const max = this.#clients[0].eventsMax(Operation.createTransfers);
     if (transferBatchSize !== null && transferBatchSize > max) {
-      throw new LoadError(`a batch of ${transferBatchSize} is too large here, at most ${max} fit`);
+      throw new BatchTooLargeError(transferBatchSize, max);
     }
     this.#batchSize = transferBatchSize ?? max;
   }

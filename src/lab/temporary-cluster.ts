@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { assert } from '../stdx/index.ts';
-import { TemporaryClusterError } from './errors.ts';
+import { folderError, TemporaryClusterError } from './errors.ts';
 
 /** How to start the program: `roundelay` of this package, unless told otherwise. */
 export interface Launcher {
@@ -56,7 +56,7 @@ export class TemporaryCluster {
   /** Formats and starts; resolves when clients can connect. */
   static async start(options: TemporaryClusterOptions = {}): Promise<TemporaryCluster> {
     const parent = options.directory ?? tmpdir();
-    const directory = mkdtempSync(join(parent, 'roundelay-'));
+    const directory = makeFolder(parent);
     const cluster = new TemporaryCluster(directory, options.launcher ?? ownLauncher());
     try {
       cluster.#format(options.development ?? false);
@@ -143,6 +143,14 @@ export class TemporaryCluster {
       encoding: 'utf8',
     });
     if (result.status !== 0) throw new TemporaryClusterError(`format: ${lastError(result.stderr)}`);
+  }
+}
+
+function makeFolder(parent: string): string {
+  try {
+    return mkdtempSync(join(parent, 'roundelay-'));
+  } catch (error) {
+    throw folderError(error, parent);
   }
 }
 
