@@ -1,5 +1,6 @@
 /** Values of flags: numbers with `_`, cluster ids, choices. What makes no sense is one line. */
 
+import { statSync } from 'node:fs';
 import type { Command, Option } from 'commander';
 import { ExitCode } from './exit-codes.ts';
 import { CliError } from './problem.ts';
@@ -43,6 +44,23 @@ export function choice<T extends string>(flag: string, words: readonly T[]): (te
     }
     return found;
   };
+}
+
+/** A parser for the name of a folder, which may not exist yet but is no file. */
+export function folder(flag: string): (text: string) => string {
+  return (text) => {
+    if (!canBeFolder(text)) throw usage(`${flag}: ${shown(text)} is not a folder`);
+    return text;
+  };
+}
+
+function canBeFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch (error) {
+    // A part of the path is a file; whatever else is wrong is said by those who go there.
+    return !(error instanceof Error && 'code' in error && error.code === 'ENOTDIR');
+  }
 }
 
 /** What was typed, short enough for one line. */

@@ -1,7 +1,8 @@
 /** `roundelay benchmark`: flags in, a table or JSON out; the load itself is the laboratory's. */
+import { tmpdir } from 'node:os';
 import type { Command } from 'commander';
 import type { BatchTiming, BenchmarkResult, IdOrder, ServerUse } from '../lab/index.ts';
-import { choice, clusterOption, integer } from './arguments.ts';
+import { choice, clusterOption, folder, integer } from './arguments.ts';
 import { addFlagsWithoutEffect, warnOfFlagsWithoutEffect } from './no-effect.ts';
 import { explain } from './problem.ts';
 import { openProgress } from './progress.ts';
@@ -32,7 +33,11 @@ export function define(command: Command): void {
     .optionsGroup('Where:')
     .option('--addresses <list>', 'replicas to load; without it a temporary cluster is made')
     .addOption(clusterOption(command))
-    .option('--directory <folder>', "folder for the temporary cluster (default: the system's)")
+    .option(
+      '--directory <folder>',
+      "folder for the temporary cluster (default: the system's)",
+      folder('--directory'),
+    )
     .option(
       '--connect-timeout-ms <ms>',
       'how long to look for a primary',
@@ -131,9 +136,11 @@ async function run(options: Options, command: Command): Promise<void> {
       console.log([...resultLines(result), calibrationLine(result.calibration)].join('\n'));
     }
   } catch (error) {
-    const { addresses } = options;
+    const { addresses, directory, cluster } = options;
     throw explain(error, {
       command: 'benchmark',
+      file: directory ?? tmpdir(),
+      cluster,
       ...(addresses === undefined ? {} : { addresses }),
     });
   } finally {

@@ -2,10 +2,13 @@
 import { relative } from 'node:path';
 import type { Command } from 'commander';
 import type { StartedLedger } from '../host/index.ts';
-import { integer } from './arguments.ts';
+import { folder, integer } from './arguments.ts';
 import { openLog } from './log.ts';
 import { explain } from './problem.ts';
 import { serve } from './serve.ts';
+
+const PORT_DEFAULT = 3000;
+const DIRECTORY_DEFAULT = './data';
 
 interface Options {
   port: number;
@@ -19,9 +22,14 @@ export function define(command: Command): void {
       '--port <port>',
       'where to listen; 0 lets the system choose',
       integer('--port', 0, 65_535),
-      3000,
+      PORT_DEFAULT,
     )
-    .option('--directory <folder>', 'where the data is, or will be', './data')
+    .option(
+      '--directory <folder>',
+      'where the data is, or will be',
+      folder('--directory'),
+      DIRECTORY_DEFAULT,
+    )
     .option('--development', 'make a small file that takes small requests (32 KiB)')
     .action((options: Options) => run(options));
 }
@@ -34,7 +42,9 @@ async function run(options: Options): Promise<void> {
   try {
     await serve(() => startLedger({ directory, port, log, ...development }), announce);
   } catch (error) {
-    throw explain(error, { command: 'dev', file: directory });
+    const flags = directory === DIRECTORY_DEFAULT ? '' : ` --directory=${directory}`;
+    const samePort = port === PORT_DEFAULT ? '' : ` --port=${port}`;
+    throw explain(error, { command: 'dev', file: directory, dev: { flags, samePort } });
   }
 }
 

@@ -18,9 +18,11 @@ export function define(command: Command): void {
     .argument('<file>', 'the data file to create; an existing one is never overwritten')
     .addOption(
       command
-        .createOption('--cluster <id>', 'cluster id, the same for all replicas and clients')
-        .argParser(clusterId('--cluster'))
-        .default(undefined, 'a random one'),
+        .createOption(
+          '--cluster <id>',
+          'cluster id, the same for all replicas and clients (default: random)',
+        )
+        .argParser(clusterId('--cluster')),
     )
     .requiredOption(
       '--replica <index>',

@@ -73,8 +73,32 @@ async function run(argv: readonly string[]): Promise<void> {
     printVersion({});
     return;
   }
-  const program = await build(first === 'help' ? second : first);
-  await program.parseAsync(words, { from: 'user' });
+  if (first !== 'help') return parse(words);
+  // Commander explains neither itself nor what it does not know.
+  if (second === 'help') return parse(['help']);
+  const isKnown = commands.some(({ name }) => name === second);
+  return parse(isKnown || second === '' || second.startsWith('-') ? words : [second]);
+}
+
+async function parse(words: readonly string[]): Promise<void> {
+  const [first = '', second = ''] = words;
+  const wanted = first === 'help' ? second : first;
+  const program = await build(wanted);
+  try {
+    await program.parseAsync(words, { from: 'user' });
+  } catch (error) {
+    const command = program.commands.find((one) => one.name() === wanted);
+    const isMissing =
+      isCommanderError(error) && error.code === 'commander.missingMandatoryOptionValue';
+    if (!isMissing || command === undefined) throw error;
+    // A flag that is missing is often one that was misspelt: what is unknown is named first.
+    const [unknown] = command.parseOptions(words.slice(1)).unknown;
+    if (unknown === undefined) throw error;
+    for (const option of command.options) option.mandatory = false;
+    const [flag = ''] = unknown.split('=');
+    const bare = words.map((word) => (word === unknown ? flag : word));
+    await program.parseAsync(bare, { from: 'user' });
+  }
 }
 
 /** The program with every command's name, and the wanted one in full. */

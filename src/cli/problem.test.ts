@@ -47,12 +47,28 @@ test('every error code of the rooms below has an exit code of its own kind', () 
   // The CLI never builds requests from objects, so these two cannot come out of a command.
   const typed: string[] = [ClientErrorCode.field, ClientErrorCode.tooMuchData];
   const client = Object.values(ClientErrorCode).filter((code) => !typed.includes(code));
-  for (const code of new Set([...codes, ...client, 'ERR_LOAD_FAILED', 'ERR_TEMPORARY_CLUSTER'])) {
+  const rest = ['ERR_TEMPORARY_CLUSTER', 'ERR_NODE_VERSION'];
+  for (const code of new Set([...codes, ...client, 'ERR_LOAD_FAILED', ...rest])) {
     if (code === ClientErrorCode.closed) continue;
     const error = Object.assign(new Error('something is wrong'), { code });
     const explained = explain(error, { command: 'start', file: './data/x' });
     assert.ok(explained instanceof CliError, code);
     assert.match(explained.message, /^something is wrong/);
+  }
+});
+
+test('the cluster is named in the advice where the server tells it', () => {
+  const situation = { command: 'status', addresses: '3001' };
+  for (const [message, id] of [
+    ['the ledger at 127.0.0.1:3001 is cluster 258, not 1', '258'],
+    ['127.0.0.1:3001 accepts connections but closes them unanswered: is it cluster 1?', '<id>'],
+  ]) {
+    const error = Object.assign(new Error(message), { code: 'ERR_CONNECT_CLUSTER' });
+    const explained = explain(error, situation);
+    assert.ok(explained instanceof CliError);
+    const advice = `name it: roundelay status --addresses=3001 --cluster=${id}`;
+    assert.equal(explained.message, `${message}; ${advice}`);
+    assert.equal(explained.exitCode, ExitCode.wrongCluster);
   }
 });
 

@@ -2,6 +2,7 @@
  * Every operating error on one line: what is wrong, and the next command to type. The rooms below
  * throw classes with stable codes; what to do about each is known here, where commands are.
  */
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { printable } from '../io/index.ts';
 import { ExitCode } from './exit-codes.ts';
@@ -21,8 +22,12 @@ export class CliError extends Error {
 export interface Situation {
   /** `start`, `format` … */
   readonly command: string;
-  /** The data file it was given. */
+  /** The data file it was given; the folder of `dev` and `benchmark`. */
   readonly file?: string;
+  /** `--cluster`, where it may be needed again. */
+  readonly cluster?: bigint;
+  /** What `dev` needs to be typed again; the port is left out where it is the trouble. */
+  readonly dev?: { readonly flags: string; readonly samePort: string };
   /** `--addresses` as typed. */
   readonly addresses?: string;
 }
@@ -51,9 +56,7 @@ function adviseFile(code: string, error: Error, situation: Situation): Advice | 
   const format = `roundelay format --cluster=0 --replica=0 --replica-count=1 ${file}`;
   switch (code) {
     case 'ERR_DATA_FILE_MISSING':
-      return situation.command === 'format'
-        ? { exitCode: ExitCode.fileMissing, next: `make the folder: mkdir -p ${dirname(file)}` }
-        : { exitCode: ExitCode.fileMissing, next: `create it: ${format}` };
+      return { exitCode: ExitCode.fileMissing, next: missingNext(situation.command, file, format) };
     case 'ERR_DATA_FILE_EXISTS':
       return {
         exitCode: ExitCode.fileExists,
@@ -71,7 +74,7 @@ function adviseFile(code: string, error: Error, situation: Situation): Advice | 
     case 'ERR_DATA_FILE_CORRUPT':
       return {
         exitCode: ExitCode.fileCorrupt,
-        next: `restore it from a copy, or begin anew beside it: ${format}.new`,
+        next: corruptNext(situation, file, format),
       };
     case 'ERR_FORMAT_VERSION':
       return { exitCode: ExitCode.formatVersion, next: 'compare with: roundelay version' };
@@ -81,8 +84,10 @@ function adviseFile(code: string, error: Error, situation: Situation): Advice | 
         next:
           situation.command === 'format'
             ? `make one: ${format}`
-            : `start it as it is: roundelay start --addresses=3000 ${file}`,
+            : `start it as it is: ${startAsItIs(error, situation, file)}`,
       };
+    case 'ERR_NODE_VERSION':
+      return { exitCode: ExitCode.nodeTooOld, next: 'see what runs: roundelay version --verbose' };
     case 'ERR_NO_MEMORY':
       return { exitCode: ExitCode.outOfMemory, next: 'see what there is: free -m' };
     case 'ERR_STORAGE_FAILED':
@@ -95,7 +100,7 @@ function adviseFile(code: string, error: Error, situation: Situation): Advice | 
 }
 
 function adviseNetwork(code: string, error: Error, situation: Situation): Advice | null {
-  const { command, file } = situation;
+  const { command } = situation;
   const addresses = situation.addresses ?? '3000';
   const named = `roundelay ${command} --addresses=${addresses}`;
   switch (code) {
@@ -104,12 +109,12 @@ function adviseNetwork(code: string, error: Error, situation: Situation): Advice
     case 'ERR_ADDRESS_IN_USE':
       return {
         exitCode: ExitCode.addressInUse,
-        next: `take a free port: ${freePort(command, file)}`,
+        next: `take a free port: ${freePort(situation)}`,
       };
     case 'ERR_ADDRESS_UNAVAILABLE':
       return {
         exitCode: ExitCode.addressUnavailable,
-        next: `take a free port: ${freePort(command, file)}`,
+        next: `take a free port: ${freePort(situation)}`,
       };
     case 'ERR_CONNECT_REFUSED':
       return { exitCode: ExitCode.nobodyListens, next: 'start a ledger: roundelay dev' };
@@ -140,11 +145,42 @@ function adviseNetwork(code: string, error: Error, situation: Situation): Advice
     case 'ERR_LOAD_FAILED':
       return {
         exitCode: ExitCode.loadFailed,
-        next: loadNext(error, addresses),
+        next: loadNext(error, named, situation.cluster),
       };
     default:
       return null;
   }
+}
+
+function missingNext(command: string, file: string, format: string): string {
+  if (command === 'benchmark') return `make it: mkdir -p ${file}`;
+  return command === 'format'
+    ? `make the folder: mkdir -p ${dirname(file)}`
+    : `create it: ${format}`;
+}
+
+function corruptNext(situation: Situation, file: string, format: string): string {
+  const restore = 'restore it from a copy, or begin anew beside it';
+  if (situation.command === 'dev') return `${restore}: roundelay dev --directory=${file}.new`;
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return `name a data file: ls ${file}`;
+  // Beside a device is no place for data.
+  if (found?.isFile() === false) return `name a data file, or create one: ${formatIn('.')}`;
+  return `${restore}: ${format}.new`;
+}
+
+function formatIn(folder: string): string {
+  return `roundelay format --cluster=0 --replica=0 --replica-count=1 ${folder}/0_0.roundelay`;
+}
+
+function startAsItIs(error: Error, situation: Situation, file: string): string {
+  const path = 'path' in error && typeof error.path === 'string' ? error.path : file;
+  const { dev } = situation;
+  // The folder is enough, unless its file is of another cluster.
+  if (dev !== undefined && error.message.includes('--development')) {
+    return `roundelay dev${dev.flags}${dev.samePort}`;
+  }
+  return `roundelay start --addresses=3000 ${path}`;
 }
 
 function lockedNext(error: Error): string {
@@ -152,16 +188,22 @@ function lockedNext(error: Error): string {
   return pid === null ? 'find it: fuser FILE' : `look at it: ps -fp ${pid}`;
 }
 
-function freePort(command: string, file: string | undefined): string {
-  return command === 'dev' ? 'roundelay dev --port=0' : `roundelay start --addresses=0 ${file}`;
+function freePort({ command, file, dev }: Situation): string {
+  if (command === 'dev') return `roundelay dev --port=0${dev?.flags ?? ''}`;
+  return `roundelay start --addresses=0 ${file}`;
 }
 
+/** The cluster that the server says it is; not every server tells. */
 function otherCluster(error: Error): string {
-  return / is cluster (\d+), not /.exec(error.message)?.[1] ?? 'ID';
+  return / is cluster (\d+), not /.exec(error.message)?.[1] ?? '<id>';
 }
 
-function loadNext(error: Error, addresses: string): string {
+function loadNext(error: Error, named: string, cluster: bigint = 0n): string {
+  const again = cluster === 0n ? named : `${named} --cluster=${cluster}`;
+  if ('batchSizeMax' in error && typeof error.batchSizeMax === 'number') {
+    return `send what fits: ${again} --transfer-batch-size=${error.batchSizeMax}`;
+  }
   if (!('status' in error) || typeof error.status !== 'string') return '';
   if (!error.status.startsWith('exists')) return '';
-  return `use other ids: roundelay benchmark --addresses=${addresses} --seed=${Date.now() % 1000}`;
+  return `use other ids: ${again} --seed=${Date.now() % 1000}`;
 }

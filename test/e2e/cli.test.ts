@@ -43,11 +43,23 @@ test('version, help and no command at all', async () => {
     assert.match(help.stdout, new RegExp(`Usage: roundelay ${command}`));
     assert.equal((await run([command, '--help'])).stdout, help.stdout);
   }
+  const general = await run(['help']);
+  const itself = await run(['help', 'help']);
+  assert.deepEqual([itself.code, itself.stdout], [0, general.stdout]);
+  assert.match((await run(['help', 'format'])).stdout, /--cluster <id> .*\(default:\s+random\)/s);
 });
 
 test('what makes no sense is a usage error on one line', async () => {
   const cases: readonly (readonly [string[], RegExp])[] = [
     [['stat'], /unknown command 'stat' .*Did you mean start/],
+    [['help', 'nope'], /unknown command 'nope'/],
+    [['help', 'stat'], /unknown command 'stat' .*Did you mean start/],
+    [['start', '--adresses=3000', 'x'], /unknown option '--adresses' .*Did you mean --addresses/],
+    [['start', '--adresses', '3000', 'x'], /unknown option '--adresses'/],
+    [['start', 'x'], /required option '--addresses <list>' not specified/],
+    [['dev', '--directory=README.md'], /"README.md" is not a folder/],
+    [['dev', '--directory=README.md/data'], /"README.md\/data" is not a folder/],
+    [['benchmark', '--directory=README.md'], /"README.md" is not a folder/],
     [['start'], /missing required argument|--addresses/],
     [['start', '--addresses=3000'], /missing required argument/],
     [['start', '--addresses=3000,,3001', 'x'], /address 2 of 3 is empty/],
@@ -114,6 +126,10 @@ test('start refuses what cannot be started, each with its own code', async () =>
     writeFileSync(text, 'not a data file\n'.repeat(10_000));
     const foreign = await run(['start', '--addresses=0', text]);
     assertOneLine(foreign, ExitCode.fileCorrupt, /corrupt|not a data file/);
+    const itself = await run(['start', '--addresses=0', folder]);
+    assertOneLine(itself, ExitCode.fileCorrupt, /it is a folder.*ls \//);
+    const device = await run(['start', '--addresses=0', '/dev/null']);
+    assertOneLine(device, ExitCode.fileCorrupt, /not a regular file.*roundelay format/);
     const normal = join(folder, 'normal');
     await run(['format', ...replica, normal]);
     const development = await run(['start', '--addresses=0', '--development', normal]);
@@ -195,6 +211,20 @@ test('benchmark runs on a temporary cluster and leaves nothing behind', async ()
   });
 });
 
+test('benchmark says so where it cannot write', async () => {
+  await inFolder(async (folder) => {
+    const missing = await run(['benchmark', `--directory=${join(folder, 'missing')}`]);
+    assertOneLine(missing, ExitCode.fileMissing, /folder .*missing does not exist.*mkdir -p/);
+    const locked = join(folder, 'locked');
+    mkdirSync(locked);
+    chmodSync(locked, 0o500);
+    // Permissions do not stop root, but the kernel's own file system does.
+    const target = isRoot ? '/sys' : locked;
+    const result = await run(['benchmark', `--directory=${target}`]);
+    assertOneLine(result, ExitCode.fileNotWritable, /no permission to write.*ls -ld/);
+  });
+});
+
 test('benchmark on a given cluster: timings, and ids that are there already', async () => {
   await inFolder(async (folder) => {
     const file = join(folder, 'data');
@@ -210,6 +240,11 @@ test('benchmark on a given cluster: timings, and ids that are there already', as
     assert.match(first.stdout, /^calibration: \d+ CPUs/m);
     const again = await run(['benchmark', ...flags, ...where]);
     assertOneLine(again, ExitCode.loadFailed, /was not created: exists.*--seed=/);
+    const large = await run(['benchmark', `--addresses=${port}`, '--transfer-batch-size=500']);
+    assertOneLine(large, ExitCode.loadFailed, /batch of 500 is too large/);
+    const [, advised = ''] = /: roundelay (benchmark .*)\n$/.exec(large.stderr) ?? [];
+    const fits = await run([...advised.split(' '), '--transfer-count=1_000', '--seed=8']);
+    assert.equal(fits.code, 0, fits.stderr);
     await server.end();
     const gone = await run(['benchmark', ...flags, ...where, '--connect-timeout-ms=300']);
     assertOneLine(gone, ExitCode.nobodyListens, /roundelay dev/);
@@ -242,6 +277,21 @@ test('dev makes a ledger, and the second time the data is still there', async ()
       assert.ok(ended.ms < 2000);
       assert.ok(existsSync(join(folder, 'data')));
     }
+  });
+});
+
+test('dev on a file of another kind advises what works', async () => {
+  await inFolder(async (folder) => {
+    const directory = join(folder, 'data');
+    mkdirSync(directory);
+    await run(['format', ...replica, join(directory, '0_0.roundelay')]);
+    const refused = await run(['dev', '--development', '--port=0'], { cwd: folder });
+    assertOneLine(refused, ExitCode.fileMismatch, /: roundelay dev --port=0\n$/);
+    const elsewhere = await run(['dev', '--development', `--directory=${directory}`]);
+    assertOneLine(elsewhere, ExitCode.fileMismatch, /: roundelay dev --directory=\S+data\n$/);
+    const dev = new Running(['dev', '--port=0'], { cwd: folder });
+    await dev.saw(/ledger ready at/);
+    assert.equal((await dev.end('SIGINT')).code, 0);
   });
 });
 
