@@ -349,6 +349,24 @@ test('one client per connection, and its newest connection counts', () => {
   server.stop();
 });
 
+test('a client that moved with a request is not lost with its older connection', () => {
+  const server = serve();
+  const client = new TestClient(1, 1);
+  client.register(server);
+  const request = client.build(COUNTER_ADD, one);
+  server.isHeld = true;
+  server.receive(2, request);
+  server.step({ type: 'disconnected', connection: 1 });
+  server.isHeld = false;
+  server.run();
+  assert.deepEqual(
+    server.take().map(({ connection }) => connection),
+    [2],
+  );
+  assert.equal(server.replica.status().dropped['no-connection'], 0);
+  server.stop();
+});
+
 test('the 65th client takes the place of the one whose last reply is oldest', () => {
   const server = serve();
   const clients = Array.from({ length: CLIENTS_MAX }, (_, i) => new TestClient(i + 1));
