@@ -189,8 +189,10 @@ for (const onread of [true, false]) {
 
   test(`${way}: a full pool stops the reading, freed slots let it go on`, async () => {
     const world = await start({ onread, requestSlots: 2 });
-    world.echo.hold = true;
     const clients = await Promise.all([1, 2, 3, 4].map(() => Raw.open(world.port)));
+    // Whoever has not sent a whole message yet would get half of the slots only.
+    for (const client of clients) await client.echoes(request(0, 1, Command.pingClient));
+    world.echo.hold = true;
     const sent = clients.map((_, i) => request(50_000, i + 1));
     for (const [i, client] of clients.entries()) client.write(sent[i]);
     await until(() => world.server.counters().blockedNow === 2, 'two blocked connections');
@@ -367,6 +369,68 @@ test('a half-sent message may keep its slot only while nobody else wants it', as
   await other.echoes(request(50_000));
   await slow.isClosed();
   assert.equal(world.server.counters().closed['receive-stalled'], 1);
+  await world.close();
+});
+
+test('a connection that waits for a slot is not cut for its silence', async () => {
+  const limits = { receiveTimeoutMs: 200, receivePauseMs: 200, strangerPauseMs: 200 };
+  const world = await start({ requestSlots: 1, limits });
+  world.echo.hold = true;
+  const holder = await Raw.open(world.port);
+  holder.write(request(100));
+  await until(() => world.echo.held.length === 1, 'the request that holds the slot');
+  const waiting = await Raw.open(world.port);
+  const bytes = request(50_000, 3);
+  waiting.write(bytes);
+  await until(() => world.server.counters().blockedNow === 1, 'the one that waits');
+  await new Promise((resolve) => setTimeout(resolve, 900));
+  assert.equal(waiting.closed, false);
+  world.echo.hold = false;
+  world.echo.answerAll();
+  assert.deepEqual(await waiting.read(bytes.length), bytes);
+  assert.equal(world.server.counters().closed['receive-stalled'], undefined);
+  await world.close();
+});
+
+test('strangers with half-sent messages neither take all slots nor keep them', async () => {
+  const world = await start({ requestSlots: 8, limits: { strangerPauseMs: 100 } });
+  const client = await Raw.open(world.port);
+  await client.echoes(request(10));
+  const strangers = await Promise.all(Array.from({ length: 20 }, () => Raw.open(world.port)));
+  for (const stranger of strangers) stranger.write(request(50_000).subarray(0, 1_000));
+  await until(() => world.server.counters().blockedNow === 16, 'those who wait');
+  assert.equal(world.pool.available('request'), 4);
+  await client.echoes(request(50_000));
+  // The last ones may keep their slots: nobody waits for them any more.
+  await until(() => world.server.counters().closed['receive-stalled'] >= 16, 'the cuts');
+  assert.equal(world.server.counters().blockedNow, 0);
+  await client.echoes(request(50_000));
+  await world.close();
+});
+
+test('a header that claims a body where none belongs gets no slot', async () => {
+  const world = await start();
+  for (const command of [Command.pingClient, Command.status]) {
+    const raw = await Raw.open(world.port);
+    raw.write(request(8_192 - HEADER_SIZE, 1, command).subarray(0, 400));
+    await raw.isClosed();
+  }
+  assert.equal(world.server.counters().closed['size'], 2);
+  await world.close();
+});
+
+test('a silent stranger makes room when there are too many connections', async () => {
+  const limits = { connectionsMax: 3, strangerIdleMs: 50, idleMs: 100_000 };
+  const world = await start({ limits });
+  const client = await Raw.open(world.port);
+  await client.echoes(request(10));
+  const strangers = [await Raw.open(world.port), await Raw.open(world.port)];
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const newcomer = await Raw.open(world.port);
+  await newcomer.echoes(request(10));
+  await (strangers[0] as Raw).isClosed();
+  assert.equal((strangers[1] as Raw).closed, false);
+  await client.echoes(request(10));
   await world.close();
 });
 

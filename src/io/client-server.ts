@@ -27,6 +27,7 @@ import {
 } from './client-text.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { Counts } from './counts.ts';
+import { type CrowdLimits, crowdLimits, isStalled, mayTake, whoLeaves } from './crowding.ts';
 import { systemCode } from './errors.ts';
 import { type LogLevel, type LogSink, printable, RateLimit } from './log.ts';
 import { READ_BUFFER_SIZE, rewrapSocket } from './rewrap.ts';
@@ -39,22 +40,20 @@ export interface ClientHandler {
   onDisconnected(connection: ConnectionId): void;
 }
 
-export interface ClientServerLimits {
-  /** Connections at a time; more are refused at once. */
+export interface ClientServerLimits extends CrowdLimits {
+  /** Connections at a time; one more needs one that gives way, or is refused. */
   readonly connectionsMax: number;
   /** Messages queued per connection; more are dropped, as the protocol allows. */
   readonly sendQueueMax: number;
   /** A connection that takes nothing for this long is cut, ms. */
   readonly drainTimeoutMs: number;
-  /** A half-received message may hold a slot that others wait for this long, ms. */
-  readonly receiveTimeoutMs: number;
 }
 
 export const clientServerLimits: ClientServerLimits = {
   connectionsMax: 1_024,
   sendQueueMax: 4,
   drainTimeoutMs: 5_000,
-  receiveTimeoutMs: 5_000,
+  ...crowdLimits,
 };
 
 export interface ClientServerOptions {
@@ -96,7 +95,7 @@ export class ClientServer implements ConnectionOwner {
   readonly #limits: ClientServerLimits;
   readonly #server: net.Server;
   readonly #connections: Map<ConnectionId, Connection> = new Map();
-  /** Connections that wait for a slot, longest wait first. */
+  /** Connections that wait for a slot, longest wait first; the proven ones go before the others. */
   #blocked: Connection[] = [];
   #resuming: boolean = false;
   /** Accepted before `admit`: not read, so what they send waits in the kernel. */
@@ -190,7 +189,7 @@ export class ClientServer implements ConnectionOwner {
     if (this.#blocked.length === 0 || this.#resuming) return;
     if (pool.available('request') + pool.available('small') === 0) return;
     this.#resuming = true;
-    const waiting = this.#blocked;
+    const waiting = this.#blocked.sort((a, b) => Number(b.isProven) - Number(a.isProven));
     this.#blocked = [];
     const nowMs = performance.now();
     for (const connection of waiting) {
@@ -254,7 +253,7 @@ export class ClientServer implements ConnectionOwner {
   #accept(accepted: Socket): void {
     this.#accepted += 1;
     const count = this.#connections.size + (this.#early?.length ?? 0);
-    if (this.#closing || count >= this.#limits.connectionsMax) {
+    if (this.#closing || (count >= this.#limits.connectionsMax && !this.#makeRoom())) {
       this.#closed.add('connections-max');
       const peer = peerText(accepted);
       this.#warn('connections-max', `connection from ${peer} refused: too many connections`);
@@ -267,13 +266,33 @@ export class ClientServer implements ConnectionOwner {
     }
   }
 
+  /** Cuts the connection that is worth least, if any may be cut. */
+  #makeRoom(): boolean {
+    const open = [...this.#connections.values()].filter(({ closed }) => !closed);
+    if (open.length < this.#limits.connectionsMax && this.#early === null) return true;
+    const leaving = whoLeaves(open, performance.now(), this.#limits);
+    if (leaving === null) return false;
+    this.#cut(leaving, 'connections-max');
+    return true;
+  }
+
   #serve(accepted: Socket): void {
     if (accepted.destroyed) return;
     const peer = peerText(accepted);
     this.#idLast += 1;
     const { pool, cluster, requestSizeMax } = this.#options;
-    const framer = new Framer({ pool, cluster, requestSizeMax, commands: clientCommands });
-    const connection = new Connection(this.#idLast, peer, framer, this);
+    const options = { pool, cluster, requestSizeMax, commands: clientCommands };
+    const connection = new Connection({
+      id: this.#idLast,
+      peer,
+      owner: this,
+      nowMs: performance.now(),
+      makeFramer: (guest) =>
+        new Framer({
+          ...options,
+          mayTake: (slotClass) => mayTake(pool, slotClass, guest.isProven),
+        }),
+    });
     const socket = this.#wrap(accepted, connection);
     connection.attach(socket);
     this.#connections.set(connection.id, connection);
@@ -351,7 +370,7 @@ export class ClientServer implements ConnectionOwner {
       if (connection.closed) continue;
       if (connection.sendingMs(nowMs) > this.#limits.drainTimeoutMs) {
         this.#cut(connection, 'send-stalled');
-      } else if (isFull && connection.receivingMs(nowMs) > this.#limits.receiveTimeoutMs) {
+      } else if (isFull && isStalled(connection, nowMs, this.#limits)) {
         this.#cut(connection, 'receive-stalled');
       }
       sending += connection.sendingCount;

@@ -6,6 +6,7 @@
 import type { Socket } from 'node:net';
 import { assert } from '../stdx/index.ts';
 import type { Framer, FramerResult, Message } from '../wire/index.ts';
+import type { Guest } from './crowding.ts';
 
 export interface ConnectionOwner {
   onOutcome(connection: Connection, result: FramerResult): void;
@@ -15,7 +16,15 @@ export interface ConnectionOwner {
   onSent(connection: Connection, message: Message): void;
 }
 
-export class Connection {
+export interface ConnectionOptions {
+  readonly id: number;
+  readonly peer: string;
+  readonly owner: ConnectionOwner;
+  readonly nowMs: number;
+  makeFramer(connection: Connection): Framer;
+}
+
+export class Connection implements Guest {
   readonly id: number;
   readonly peer: string;
   readonly #framer: Framer;
@@ -29,12 +38,21 @@ export class Connection {
   /** When the oldest of them was handed over, and when the message being received began. */
   #sendingSinceMs: number = 0;
   #receivingSinceMs: number | null = null;
+  /** When bytes last arrived; at first, when it connected. */
+  #heardMs: number;
+  #isProven: boolean = false;
 
-  constructor(id: number, peer: string, framer: Framer, owner: ConnectionOwner) {
-    this.id = id;
-    this.peer = peer;
-    this.#framer = framer;
-    this.#owner = owner;
+  constructor(options: ConnectionOptions) {
+    this.id = options.id;
+    this.peer = options.peer;
+    this.#framer = options.makeFramer(this);
+    this.#owner = options.owner;
+    this.#heardMs = options.nowMs;
+  }
+
+  /** It has sent a whole valid message. */
+  get isProven(): boolean {
+    return this.#isProven;
   }
 
   get closed(): boolean {
@@ -60,6 +78,7 @@ export class Connection {
    */
   receive(chunk: Uint8Array, nowMs: number, borrowed: boolean): boolean {
     assert(this.#rest === null, 'Connection: bytes arrived while blocked');
+    this.#heardMs = nowMs;
     let offset = 0;
     while (offset < chunk.length && !this.#closed) {
       const result = this.#framer.push(chunk, offset);
@@ -75,7 +94,7 @@ export class Connection {
         return false;
       } else {
         this.#receivingSinceMs = null;
-        this.#owner.onOutcome(this, result);
+        this.#report(result);
       }
     }
     return !this.#closed;
@@ -92,11 +111,18 @@ export class Connection {
       this.#owner.onBlocked(this);
       return;
     }
+    // It was not read while it waited: that was our silence, not its.
+    this.#heardMs = nowMs;
     if (result.outcome === 'need-more') this.#receivingSinceMs = nowMs;
-    else this.#owner.onOutcome(this, result);
+    else this.#report(result);
     if (this.#closed) return;
     // The rest is a copy of ours by now, whatever the chunk was.
     if (this.receive(rest.subarray(result.consumed), nowMs, false)) this.#socket?.resume();
+  }
+
+  #report(result: FramerResult): void {
+    if (result.outcome === 'message') this.#isProven = true;
+    this.#owner.onOutcome(this, result);
   }
 
   /** Hands the message to the socket; `onSent` gives the reference back. */
@@ -129,6 +155,11 @@ export class Connection {
   /** How long the message that is half here has been arriving; 0 when there is none. */
   receivingMs(nowMs: number): number {
     return this.#receivingSinceMs === null ? 0 : nowMs - this.#receivingSinceMs;
+  }
+
+  /** How long nothing has arrived. */
+  idleMs(nowMs: number): number {
+    return Math.max(0, nowMs - this.#heardMs);
   }
 
   /** Cuts the connection; what the kernel has not taken is lost. */

@@ -175,7 +175,7 @@ test('every pair of cuts around the borders of header and body', () => {
 test('random cuts, random messages, all sizes of slots', () => {
   const prng = new Prng(11);
   const pool = testPool();
-  const kinds = [Command.request, Command.reply, Command.prepare, Command.ping, Command.status];
+  const kinds = [Command.request, Command.reply, Command.prepare, Command.ping, Command.headers];
   for (let i = 0; i < 60; i++) {
     const messages: Uint8Array[] = [];
     for (let n = prng.between(1, 8); n > 0; n--) {
@@ -303,10 +303,8 @@ test('each header byte flipped and resealed: the outcome depends on the field', 
         if (wrong) assert.deepEqual(lines, ['size'], what);
         else assert.deepEqual(lines, [], what);
       } else if (i === Offset.command) {
-        const command = changed[i];
-        assert.deepEqual(lines, [
-          isKnownCommand(command) ? `message ${commandName(command)} 300` : 'unknown-command',
-        ]);
+        // One flip makes it a pongClient, which has no body; the other a command nobody knows.
+        assert.deepEqual(lines, [changed[i] === Command.pongClient ? 'size' : 'unknown-command']);
       } else {
         assert.deepEqual(lines, ['message request 300'], what);
       }
@@ -323,6 +321,24 @@ test('all 256 commands: the known ones pass, reserved and retired ones do not', 
     const expected = known ? `message ${commandName(command)} 256` : 'unknown-command';
     assert.deepEqual(once(bytes), [expected]);
   }
+});
+
+test('commands without a body are refused at their header when they claim one', () => {
+  const pool = testPool();
+  const { pingClient, pongClient, eviction, status } = Command;
+  for (const command of [pingClient, pongClient, eviction, status]) {
+    assert.deepEqual(once(make(command, HEADER_SIZE)), [`message ${commandName(command)} 256`]);
+    for (const size of [257, 4096, 4097, MESSAGE_SIZE_MAX]) {
+      const header = make(command, size).subarray(0, HEADER_SIZE);
+      const { outcome, error } = framerOf(pool).push(header, 0);
+      assert.deepEqual(
+        [outcome, error?.kind],
+        ['error', 'size'],
+        `${commandName(command)} ${size}`,
+      );
+    }
+  }
+  assert.equal(pool.leaked(), 0);
 });
 
 test('a list of commands shuts out the rest before their bodies arrive', () => {

@@ -57,6 +57,10 @@ export interface FramerOptions {
    * What may arrive here; anything else fails at its header, before it takes a slot. Default: all.
    */
   readonly commands?: readonly Command[];
+  /**
+   * Asked before a slot of this class is taken; `false` is the same as a pool without a free one.
+   */
+  readonly mayTake?: (slotClass: SlotClass) => boolean;
 }
 
 export class Framer {
@@ -64,6 +68,7 @@ export class Framer {
   readonly #cluster: Uint8Array;
   readonly #requestSizeMax: number;
   readonly #commands: readonly number[] | null;
+  readonly #mayTake: ((slotClass: SlotClass) => boolean) | null;
   /** A header that came in pieces, or that waits for a slot. */
   readonly #header: Uint8Array = new Uint8Array(HEADER_SIZE);
   #headerFilled: number = 0;
@@ -83,6 +88,7 @@ export class Framer {
     this.#cluster = options.cluster.slice();
     this.#requestSizeMax = options.requestSizeMax;
     this.#commands = options.commands ?? null;
+    this.#mayTake = options.mayTake ?? null;
   }
 
   /**
@@ -180,14 +186,17 @@ export class Framer {
   /** Whether a message of this size can ever be received; requests may, if only to be drained. */
   #fits(command: number, size: number): boolean {
     if (command === Command.request) return true;
+    // A stranger must not get a large slot, let alone keep it, with a command that needs none.
+    if (bodiless.includes(command)) return size === HEADER_SIZE;
     if (command === Command.prepare) return size <= this.#requestSizeMax;
     return this.#pool.capacity(slotClassOf(command, size)) > 0;
   }
 
   #takeSlot(): boolean {
     assert(this.#message === null, 'Framer: a slot is held already');
-    this.#message = this.#pool.acquire(this.#slotClass);
     this.#filled = 0;
+    if (this.#mayTake !== null && !this.#mayTake(this.#slotClass)) return false;
+    this.#message = this.#pool.acquire(this.#slotClass);
     return this.#message !== null;
   }
 
@@ -225,6 +234,14 @@ export class Framer {
     return { consumed, outcome: 'error', message: null, error };
   }
 }
+
+/** Commands of client connections that are a header and nothing else. */
+const bodiless: readonly number[] = [
+  Command.pingClient,
+  Command.pongClient,
+  Command.eviction,
+  Command.status,
+];
 
 /** Requests and prepares have slots of their own, so that acknowledgements always find one. */
 function slotClassOf(command: number, size: number): SlotClass {
