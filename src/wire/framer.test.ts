@@ -323,24 +323,6 @@ test('all 256 commands: the known ones pass, reserved and retired ones do not', 
   }
 });
 
-test('commands without a body are refused at their header when they claim one', () => {
-  const pool = testPool();
-  const { pingClient, pongClient, eviction, status } = Command;
-  for (const command of [pingClient, pongClient, eviction, status]) {
-    assert.deepEqual(once(make(command, HEADER_SIZE)), [`message ${commandName(command)} 256`]);
-    for (const size of [257, 4096, 4097, MESSAGE_SIZE_MAX]) {
-      const header = make(command, size).subarray(0, HEADER_SIZE);
-      const { outcome, error } = framerOf(pool).push(header, 0);
-      assert.deepEqual(
-        [outcome, error?.kind],
-        ['error', 'size'],
-        `${commandName(command)} ${size}`,
-      );
-    }
-  }
-  assert.equal(pool.leaked(), 0);
-});
-
 test('a list of commands shuts out the rest before their bodies arrive', () => {
   const commands = [Command.request, Command.pingClient];
   assert.deepEqual(once(make(Command.request, 300), { commands }), ['message request 300']);
