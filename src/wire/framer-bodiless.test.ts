@@ -1,4 +1,4 @@
-/** Commands that are a header and nothing else must not get a slot for a body they claim to have. */
+/** Commands that are a header and nothing else get no slot for a body they claim to have. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Framer } from './framer.ts';
