@@ -70,7 +70,7 @@ export class Replica implements Engine {
     const { pool, machine } = options;
     const outbox = this.#outbox;
     const { geometry, replicaCount } = options.superblock.superblock;
-    assert(replicaCount === 1, 'Replica: more than one replica comes with part 2');
+    assert(replicaCount === 1, 'Replica: one replica is all there is yet');
     assert(pool.requestSlotSize >= geometry.slotSize, 'Replica: pool and geometry disagree');
     this.#pool = pool;
     this.#release = options.release ?? RELEASE;
