@@ -13,6 +13,7 @@ import { FOLDED_KEYS, Key } from '../indexes/index-keys.ts';
 import type { IndexTable } from '../indexes/index-table.ts';
 import type { SortedRun } from '../indexes/sorted-run.ts';
 import { lowerBound, upperBound } from '../query-timestamps.ts';
+import { combinationOf, EmptySegments } from './empty-segments.ts';
 import type { Filter } from './filter.ts';
 import { RowChecks } from './row-checks.ts';
 
@@ -21,6 +22,9 @@ export const SELECTED_ROWS_MAX = 8190;
 
 /** Hits that can be marked in the time that one look at a row takes. */
 const MARKS_PER_ROW = 32;
+
+/** Candidates that failed in a segment before it is remembered as empty. */
+const MISSES_REMEMBERED = 32;
 
 /** Stands for "the account on either side" where the number of a condition is expected. */
 const EITHER_SIDE = -1;
@@ -43,6 +47,9 @@ export class RowSelector {
   #misses: number = 0;
   /** First row of the segment. */
   #base: number = 0;
+  /** The conditions as a key of {@link EmptySegments}; `null`: not worth remembering. */
+  #combination: string | null = null;
+  readonly #empty: EmptySegments = new EmptySegments();
 
   /**
    * Selects at most `limit` rows and returns their number. `eitherAccount` is the row of an account
@@ -69,6 +76,7 @@ export class RowSelector {
       this.#takeRange(min, max);
       return this.count;
     }
+    this.#combination = combinationOf(filter, eitherAccount);
     const first = Math.floor(min / segmentRows);
     const last = Math.floor((max - 1) / segmentRows);
     const sealed = table.sealedSegments;
@@ -77,10 +85,26 @@ export class RowSelector {
       this.#base = segment * segmentRows;
       const low = Math.max(min - this.#base, 0);
       const high = Math.min(max - this.#base, segmentRows);
-      if (segment < sealed) this.#searchRuns(segment, low, high);
+      if (segment < sealed) this.#searchSegment(segment, low, high);
       else this.#scanColumns(segment, low, high);
     }
     return this.count;
+  }
+
+  /** Searches a sealed segment, unless it is known to hold nothing. */
+  #searchSegment(segment: number, low: number, high: number): void {
+    const table = this.#table as IndexTable;
+    const combination = this.#combination;
+    if (combination !== null && this.#empty.has(table, combination, segment)) return;
+    const { count } = this;
+    const misses = this.#misses;
+    this.#searchRuns(segment, low, high);
+    const isWhole = low === 0 && high === table.segmentRows;
+    if (combination === null || !isWhole || this.count > count) return;
+    // A search that cost next to nothing is not worth a place.
+    const missesMin = Math.min(MISSES_REMEMBERED, table.segmentRows >>> 3);
+    if (this.#misses - misses < missesMin) return;
+    this.#empty.add(table, combination, segment);
   }
 
   /** Selects from rows [low, high) of a sealed segment, counted within it. */
