@@ -24,6 +24,7 @@ import {
   trailerSize,
   writeTrailer,
 } from '../src/ledger/index.ts';
+import { blankAccount } from '../src/ledger/ledger-test-helper.ts';
 import { LedgerReads } from '../src/ledger/reads.ts';
 import { u64FromBigInt } from '../src/stdx/index.ts';
 import { createChecksum } from '../src/wire/index.ts';
@@ -168,19 +169,8 @@ function accountBodies(count: number): Uint8Array[] {
   const bodies: Uint8Array[] = [];
   for (let first = 1; first <= count; first += 8000) {
     const accounts = Array.from({ length: Math.min(8000, count + 1 - first) }, (_, i) => ({
+      ...blankAccount,
       id: BigInt(first + i),
-      debits_pending: 0n,
-      debits_posted: 0n,
-      credits_pending: 0n,
-      credits_posted: 0n,
-      user_data_128: 0n,
-      user_data_64: 0n,
-      user_data_32: 0,
-      reserved: 0,
-      ledger: 1,
-      code: 1,
-      flags: 0,
-      timestamp: 0n,
     }));
     bodies.push(encodeMultiBatch([encodeRecords(accountCodec, accounts)], 128));
   }

@@ -12,7 +12,7 @@ export interface FormatLedgerOptions {
   readonly cluster?: ClusterId;
   /** Index of this replica. Default 0. */
   readonly replica?: number;
-  /** Default 1, and for now the only one. */
+  /** Default 1; any other number is refused. */
   readonly replicaCount?: number;
   /** A small file and small requests (32 KiB), for laptops and tests. */
   readonly development?: boolean;

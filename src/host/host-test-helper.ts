@@ -42,7 +42,7 @@ export async function registerClient(port: number): Promise<Registered> {
   };
 }
 
-/** Asks for the status as any client can. */
+/** Sends a status request on a connection of its own; returns the JSON of the answer. */
 export async function statusOf(port: number): Promise<{ readonly [name: string]: unknown }> {
   const bytes = new Uint8Array(HEADER_SIZE);
   const fields = { command: Command.status, size: HEADER_SIZE, cluster: new Uint8Array(16) };

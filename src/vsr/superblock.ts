@@ -51,10 +51,6 @@ export class SuperblockStore {
     return this.#current;
   }
 
-  get isUpdating(): boolean {
-    return this.#next !== null;
-  }
-
   /** Begins to make `change` durable; {@link onWritten} says when it is. */
   update(change: SuperblockChange): void {
     assert(this.#next === null, 'SuperblockStore: one update at a time');

@@ -118,20 +118,6 @@ export const PrepareOffset = {
   reserved: 232,
 } as const;
 
-/** A prepareOk; fields that a prepare has too lie in the same places. */
-export const PrepareOkOffset = {
-  parent: 128,
-  prepareChecksum: 144,
-  digest: 160,
-  client: 176,
-  op: 192,
-  commit: 200,
-  timestamp: 208,
-  request: 216,
-  operation: 220,
-  reserved: 221,
-} as const;
-
 /** Why a server ends a session. 0 is invalid on the wire. */
 export const EvictionReason = {
   noSession: 1,

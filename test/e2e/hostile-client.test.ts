@@ -21,6 +21,7 @@ import {
   TransferFlags,
   transferCodec,
 } from '../../src/ledger/index.ts';
+import { blankAccount } from '../../src/ledger/ledger-test-helper.ts';
 import { writeU32 } from '../../src/stdx/index.ts';
 import {
   Command,
@@ -246,21 +247,7 @@ function repeat(status: number, count: number): number[] {
 
 test('B12: full batches of every sad kind, and empty ones, are answered in full', async () => {
   const session = await RawSession.open(server.port);
-  const account = {
-    debits_pending: 0n,
-    debits_posted: 0n,
-    credits_pending: 0n,
-    credits_posted: 0n,
-    user_data_128: 0n,
-    user_data_64: 0n,
-    user_data_32: 0,
-    reserved: 0,
-    ledger: 1,
-    code: 1,
-    flags: 0,
-    timestamp: 0n,
-  };
-  const accounts = [1n, 2n].map((id) => ({ ...account, id }));
+  const accounts = [1n, 2n].map((id) => ({ ...blankAccount, id }));
   const accountBody = encodeMultiBatch([encodeRecords(accountCodec, accounts)], 128);
   await session.call(Operation.createAccounts, accountBody);
   const full = <T>(make: (i: number) => T): T[] =>

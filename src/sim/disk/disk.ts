@@ -76,10 +76,6 @@ export class Disk {
     return this.#writesIssued;
   }
 
-  get writesInFlight(): number {
-    return this.#flights.size;
-  }
-
   get sizeBytes(): number {
     return this.#store.sizeBytes;
   }

@@ -11,7 +11,6 @@ import { createAccounts, createTransfers } from './create-batch.ts';
 import { isDue, pulse } from './expiry.ts';
 import { concatenate, decodeBatches, encodeBatches } from './multi-batch.ts';
 import { lookupAccounts, lookupTransfers, query } from './reads.ts';
-import { rebuild } from './rebuild.ts';
 import { encodeSections, rootOf } from './sections.ts';
 import { LedgerState } from './state.ts';
 import { decodeAccount, decodeTransfer, encodeResult, Reader } from './structs.ts';
@@ -25,11 +24,6 @@ export class LedgerModel {
 
   constructor(state: LedgerState = new LedgerState()) {
     this.state = state;
-  }
-
-  /** A model with the content of these five sections. */
-  static fromSections(sections: readonly Uint8Array[]): LedgerModel {
-    return new LedgerModel(rebuild(sections));
   }
 
   /** See {@link validate}. */

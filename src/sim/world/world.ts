@@ -55,10 +55,6 @@ export class World {
     return this.#nowNs;
   }
 
-  get isTracing(): boolean {
-    return this.#trace !== undefined;
-  }
-
   /** A generator of the seed's sub-stream; `index` tells apart the users of one stream. */
   prng(stream: number, index: number = 0): Prng {
     assert(index >= 0 && index < 0x10000, 'World: stream index out of range');
