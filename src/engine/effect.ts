@@ -16,6 +16,11 @@ export type Effect =
    * left (or were dropped). The message is immutable from here on.
    */
   | { readonly type: 'send'; readonly connection: ConnectionId; readonly message: Message }
+  /**
+   * Network: send the message, now, to another replica. Dropped when there is no link to it, or
+   * when too much waits on the link; in order otherwise. One reference, as with `send`.
+   */
+  | { readonly type: 'send-peer'; readonly replica: number; readonly message: Message }
   /** Network: close the connection, with a short reason for counters and logs. */
   | { readonly type: 'close'; readonly connection: ConnectionId; readonly reason: string }
   /**
@@ -53,6 +58,11 @@ export type Effect =
       readonly event: string;
       readonly fields: { readonly [name: string]: TraceValue };
     }
+  /**
+   * Programs: end this life and begin the next over the same file, at once and in this process.
+   * Asked for when the file has received a newer checkpoint from another replica.
+   */
+  | { readonly type: 'restart' }
   /**
    * Programs: this replica must stop, nothing after this effect counts. `code` is stable:
    * `storage-failed`, `storage-corrupt`, `format-version`, `diverged`.

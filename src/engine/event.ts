@@ -20,12 +20,12 @@ export interface Instant {
 export type ConnectionId = number;
 
 /**
- * The timers of an engine, by name: re-arming a name replaces its deadline. `pulse` beats every
- * 100 ms. `commit` is always armed with 0 ns and means: execute the effects of this step (a log
- * write among them), then come back at once, so that an operation is applied while the disk is
- * busy with the next one. A driver must not round that 0 up to a millisecond.
+ * The timers of an engine, by name: re-arming a name replaces its deadline. `wake` is the nearest
+ * of all the engine's deadlines. `commit` is always armed with 0 ns and means: execute the effects
+ * of this step (a log write among them), then come back at once, so that an operation is applied
+ * while the disk is busy with the next one. A driver must not round that 0 up to a millisecond.
  */
-export type TimerName = 'pulse' | 'commit';
+export type TimerName = 'wake' | 'commit';
 
 /**
  * Why a storage operation failed. `no-space`: a growing write found the disk full, nothing else
@@ -48,6 +48,25 @@ export type Event =
   | { readonly type: 'oversize'; readonly connection: ConnectionId; readonly message: Message }
   /** The connection is gone; the engine forgets it. */
   | { readonly type: 'disconnected'; readonly connection: ConnectionId }
+  /**
+   * A replica is connected, both ways, and has proven that it is the one at the configured address
+   * of index `replica`. Comes again whenever the link was made anew.
+   */
+  | {
+      readonly type: 'peer-up';
+      readonly replica: number;
+      /** 16 bytes, made when its data file was formatted. */
+      readonly replicaId: Uint8Array;
+      /** Its data file was lost and made anew by `recover`: the new id is legitimate. */
+      readonly isRecovered: boolean;
+    }
+  /**
+   * The link is gone, or an attempt to connect was refused by the other machine: whoever was there
+   * is not there now. Not reported for attempts that merely time out.
+   */
+  | { readonly type: 'peer-down'; readonly replica: number }
+  /** A verified message from a proven link; one reference, as with `message`. */
+  | { readonly type: 'peer-message'; readonly replica: number; readonly message: Message }
   | { readonly type: 'timer'; readonly timer: TimerName }
   /** A `write` effect is done (and durable, when it asked for that). */
   | { readonly type: 'written'; readonly token: number; readonly error: StorageError | null }

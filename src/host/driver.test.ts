@@ -134,14 +134,14 @@ test('a timer fires once, not early, at its last deadline; a disarmed one never'
   const world = new World((event, now) => {
     if (event.type === 'open') {
       return [
-        { type: 'timer', timer: 'pulse', afterNs: 2 * NS_PER_MS },
+        { type: 'timer', timer: 'wake', afterNs: 2 * NS_PER_MS },
         { type: 'timer', timer: 'commit', afterNs: 5 * NS_PER_MS },
         { type: 'timer', timer: 'commit', afterNs: null },
       ];
     }
     if (event.type === 'disconnected') {
       armedNs = now.monoNs;
-      return [{ type: 'timer', timer: 'pulse', afterNs: 30 * NS_PER_MS }];
+      return [{ type: 'timer', timer: 'wake', afterNs: 30 * NS_PER_MS }];
     }
     firedNs = now.monoNs;
     return [];
@@ -150,7 +150,7 @@ test('a timer fires once, not early, at its last deadline; a disarmed one never'
   // Pushes the deadline out before the first one is reached.
   world.driver.onDisconnected(1);
   await settled(80);
-  assert.deepEqual(world.events, ['open', 'disconnected', 'timer pulse']);
+  assert.deepEqual(world.events, ['open', 'disconnected', 'timer wake']);
   assert.ok(firedNs - armedNs >= 30 * NS_PER_MS, `${firedNs - armedNs} ns`);
   world.driver.stop();
 });
@@ -159,13 +159,13 @@ test('an earlier deadline replaces a later one', async () => {
   const world = new World((event) => {
     if (event.type !== 'open') return [];
     return [
-      { type: 'timer', timer: 'pulse', afterNs: 10_000_000_000 },
-      { type: 'timer', timer: 'pulse', afterNs: 1_000_000 },
+      { type: 'timer', timer: 'wake', afterNs: 10_000_000_000 },
+      { type: 'timer', timer: 'wake', afterNs: 1_000_000 },
     ];
   });
   world.driver.start();
   await settled(40);
-  assert.deepEqual(world.events, ['open', 'timer pulse']);
+  assert.deepEqual(world.events, ['open', 'timer wake']);
 });
 
 test('messages reach the engine with their connection; status requests are the host’s', () => {

@@ -136,6 +136,12 @@ export class Driver implements ClientHandler {
       case 'send':
         network.send(effect.connection, effect.message);
         break;
+      case 'send-peer':
+        this.#options.pool.release(effect.message);
+        break;
+      case 'restart':
+        assert(false, 'Driver: one replica never restarts itself');
+        break;
       case 'close':
         network.close(effect.connection, effect.reason);
         break;

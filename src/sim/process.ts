@@ -218,6 +218,12 @@ export class Process implements NetworkServer {
       case 'send':
         this.#send(effect.connection, effect.message);
         return;
+      case 'send-peer':
+        this.#living.pool.release(effect.message);
+        return;
+      case 'restart':
+        assert(false, 'Process: one replica never restarts itself');
+        return;
       case 'close':
         this.#close(effect.connection);
         return;

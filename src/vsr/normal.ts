@@ -83,7 +83,7 @@ export class Normal {
 
   /** Time has passed: {@link advance} looks whether something is due. */
   onPulse(): void {
-    this.#options.outbox.timer('pulse', PULSE_INTERVAL_NS);
+    this.#options.outbox.timer('wake', PULSE_INTERVAL_NS);
   }
 
   onCommitTimer(): void {

@@ -176,7 +176,7 @@ export class TestServer {
       this.wall = u64Add(this.wall, this.#pulseAt - this.monoNs);
       this.monoNs = this.#pulseAt;
       this.#pulseAt = null;
-      this.step({ type: 'timer', timer: 'pulse' });
+      this.step({ type: 'timer', timer: 'wake' });
     }
     this.wall = u64Add(this.wall, end - this.monoNs);
     this.monoNs = end;

@@ -201,6 +201,12 @@ export class Replica implements Engine {
       case 'disconnected':
         this.#admission.onDisconnected(event.connection);
         break;
+      case 'peer-up':
+      case 'peer-down':
+        break;
+      case 'peer-message':
+        this.#pool.release(event.message);
+        break;
       case 'timer':
         this.#onTimer(event.timer);
         break;
@@ -220,7 +226,7 @@ export class Replica implements Engine {
 
   #onTimer(timer: TimerName): void {
     switch (timer) {
-      case 'pulse':
+      case 'wake':
         this.#normal.onPulse();
         break;
       case 'commit':

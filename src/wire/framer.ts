@@ -241,6 +241,8 @@ const bodiless: readonly number[] = [
   Command.pongClient,
   Command.eviction,
   Command.status,
+  Command.hello,
+  Command.helloOk,
 ];
 
 /** Requests and prepares have slots of their own, so that acknowledgements always find one. */

@@ -39,6 +39,9 @@ export const Command = {
   /** Our own: asks a replica for its status, on a client connection. */
   status: 128,
   statusReply: 129,
+  /** Our own: who dials, on a connection between replicas; and the answer to it. */
+  hello: 130,
+  helloOk: 131,
 } as const;
 export type Command = (typeof Command)[keyof typeof Command];
 

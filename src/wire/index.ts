@@ -29,6 +29,7 @@ export {
   requestProblem,
 } from './header-rules.ts';
 export type { Message, SlotClass } from './message.ts';
+export { PeerOffset } from './peer-header.ts';
 export {
   MessagePool,
   type PoolOptions,

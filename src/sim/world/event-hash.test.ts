@@ -16,9 +16,9 @@ test('EventHash has fixed values: the same on every machine and every version of
       hash.text('Roundelay ♪');
       hash.bytes(new Uint8Array([1, 2, 3, 4, 5, 6, 7]));
       hash.event({ type: 'written', token: 7, error: 'no-space' });
-      hash.effect({ type: 'timer', timer: 'pulse', afterNs: null });
+      hash.effect({ type: 'timer', timer: 'wake', afterNs: null });
     }),
-    'ae6f2105903ff90c',
+    'c9dda4817fc6c031',
   );
 });
 

@@ -73,6 +73,18 @@ export class EventHash {
       case 'disconnected':
         this.integer(event.connection);
         return;
+      case 'peer-up':
+        this.integer(event.replica);
+        this.bytes(event.replicaId);
+        this.word(event.isRecovered ? 1 : 0);
+        return;
+      case 'peer-down':
+        this.integer(event.replica);
+        return;
+      case 'peer-message':
+        this.integer(event.replica);
+        this.#message(event.message);
+        return;
       case 'timer':
         this.text(event.timer);
         return;
@@ -92,6 +104,10 @@ export class EventHash {
     switch (effect.type) {
       case 'send':
         this.integer(effect.connection);
+        this.#message(effect.message);
+        return;
+      case 'send-peer':
+        this.integer(effect.replica);
         this.#message(effect.message);
         return;
       case 'close':
@@ -117,6 +133,7 @@ export class EventHash {
         this.integer(effect.afterNs ?? -1);
         return;
       case 'ready':
+      case 'restart':
         return;
       case 'trace':
         this.text(effect.event);

@@ -26,6 +26,11 @@ export function eventText(event: Event): string {
       return `c${event.connection} ${messageText(event.message.bytes)}`;
     case 'disconnected':
       return `c${event.connection}`;
+    case 'peer-up':
+    case 'peer-down':
+      return `r${event.replica}`;
+    case 'peer-message':
+      return `r${event.replica} ${messageText(event.message.bytes)}`;
     case 'timer':
       return event.timer;
     case 'read':
@@ -40,6 +45,8 @@ export function effectText(effect: Effect): string {
   switch (effect.type) {
     case 'send':
       return `c${effect.connection} ${messageText(effect.message.bytes)}`;
+    case 'send-peer':
+      return `r${effect.replica} ${messageText(effect.message.bytes)}`;
     case 'close':
       return `c${effect.connection} ${effect.reason}`;
     case 'write': {
@@ -55,6 +62,7 @@ export function effectText(effect: Effect): string {
         ? `${effect.timer} off`
         : `${effect.timer} ${effect.afterNs} ns`;
     case 'ready':
+    case 'restart':
       return '';
     case 'trace': {
       const fields = Object.entries(effect.fields).map(([name, value]) => `${name}=${value}`);

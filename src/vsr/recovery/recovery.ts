@@ -80,7 +80,7 @@ export class Recovery {
     const { outbox } = this.#options;
     this.#startNs = outbox.now.monoNs;
     // What waits for room (on the disk, in the pool) is tried again at every beat.
-    outbox.timer('pulse', PULSE_INTERVAL_NS);
+    outbox.timer('wake', PULSE_INTERVAL_NS);
     outbox.flush(Part.recovery);
   }
 
