@@ -12,6 +12,8 @@ export const SECTOR_SIZE = 4096;
 export const BLOCK_SIZE_MAX = 262_144;
 /** Client sessions a cluster remembers. The least recently committed one makes room. */
 export const CLIENTS_MAX = 64;
+/** Replicas of a cluster. */
+export const REPLICAS_MAX = 6;
 /** P: operations prepared and not yet committed. */
 export const PIPELINE_MAX = 8;
 /** Requests waiting behind the pipeline; a client has at most one request in either. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Prng, U64_ZERO } from '../stdx/index.ts';
 import { SUPERBLOCK_AREA_SIZE, SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
+import type { Superblock } from './file/superblock-codec.ts';
 import { readSuperblock } from './file/superblock-codec.ts';
 import { Outbox } from './outbox.ts';
 import { checksum, formatDisk, type TestDisk } from './replica-test-helper.ts';
@@ -44,4 +45,80 @@ test('no series of crashes goes back behind what was durable', () => {
     viewMin = read.superblock.view;
   }
   assert.ok(viewMin > 100);
+});
+
+/** A store on a disk; `write()` makes the copy durable that is being written. */
+class StoreOnDisk {
+  readonly disk: TestDisk;
+  readonly store: SuperblockStore;
+  readonly #outbox: Outbox = new Outbox();
+
+  constructor(disk: TestDisk) {
+    this.disk = disk;
+    const read = readSuperblock(disk.read(0, SUPERBLOCK_AREA_SIZE), checksum);
+    assert.ok(read.ok);
+    this.store = new SuperblockStore(read, this.#outbox, checksum, buffer);
+    this.#outbox.begin({ monoNs: 0, wall: U64_ZERO });
+  }
+
+  write(): boolean {
+    const [effect, ...more] = this.#outbox.effects();
+    assert.ok(effect !== undefined && effect.type === 'write' && more.length === 0);
+    this.disk.write(effect.offset, effect.bytes);
+    this.#outbox.begin({ monoNs: 0, wall: U64_ZERO });
+    return this.store.onWritten(effect.token);
+  }
+
+  onDisk(): Superblock {
+    const read = readSuperblock(this.disk.read(0, SUPERBLOCK_AREA_SIZE), checksum);
+    assert.ok(read.ok);
+    return read.superblock;
+  }
+}
+
+test('changes asked for while an update is written become one update after it', () => {
+  const server = new StoreOnDisk(formatDisk());
+  const { store } = server;
+  assert.ok(store.isIdle);
+  store.update({ view: 3 });
+  store.update({ commitMax: 7 });
+  store.update({ view: 4, logView: 4 });
+  assert.ok(!store.isIdle);
+  assert.deepEqual([store.current.view, store.current.commitMax], [0, 0]);
+  assert.deepEqual([store.newest.view, store.newest.commitMax], [4, 7]);
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => server.write()),
+    [false, false, false, true],
+  );
+  assert.deepEqual([store.current.view, store.current.logView, store.current.commitMax], [3, 0, 0]);
+  assert.deepEqual(server.onDisk(), store.current);
+  assert.ok(!store.isIdle);
+  store.update({ view: 5 });
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => server.write()),
+    [false, false, false, true],
+  );
+  assert.deepEqual([store.current.view, store.current.logView, store.current.commitMax], [4, 4, 7]);
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => server.write()),
+    [false, false, false, true],
+  );
+  assert.deepEqual(server.onDisk(), store.current);
+  assert.equal(store.current.view, 5);
+  assert.equal(store.current.sequence, 4);
+  assert.ok(store.isIdle);
+  assert.equal(store.newest, store.current);
+});
+
+test('nothing that must grow goes back, not even behind what is only asked for', () => {
+  const { store } = new StoreOnDisk(formatDisk());
+  store.update({ view: 3, logView: 2, commitMax: 9 });
+  store.update({ view: 5 });
+  assert.throws(() => store.update({ view: 4 }), /view goes back/);
+  assert.throws(() => store.update({ logView: 1 }), /log view goes back/);
+  assert.throws(() => store.update({ logView: 6 }), /inconsistent/);
+  assert.throws(() => store.update({ commitMax: 8 }), /commit goes back/);
+  const { checkpoint } = store.current;
+  assert.throws(() => store.update({ checkpoint: { ...checkpoint, op: -1 } }), /checkpoint/);
+  assert.deepEqual([store.newest.view, store.newest.logView, store.newest.commitMax], [5, 2, 9]);
 });

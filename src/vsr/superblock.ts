@@ -1,7 +1,8 @@
 /**
  * The superblock as a replica holds it: what was read when it opened, and updates of it. An update
  * writes the copies one after another, each durable before the next is begun, so that at any moment
- * two copies agree, even if a crash tears the one being written. One update at a time.
+ * two copies agree, even if a crash tears the one being written. One update is written at a time;
+ * what is asked for meanwhile is merged into one update that follows.
  *
  * That only holds when all four agreed before. So the first update of a life begins with writing
  * the current record to the places that do not hold it (an earlier crash, or damage): two crashes
@@ -10,12 +11,28 @@
 import { assert, bytesEqual } from '../stdx/index.ts';
 import type { Checksum } from '../wire/index.ts';
 import { SUPERBLOCK_COPIES, SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
-import { encodeSuperblock, type Superblock, type SuperblockRead } from './file/superblock-codec.ts';
+import {
+  encodeSuperblock,
+  type Superblock,
+  type SuperblockRead,
+  superblockProblem,
+} from './file/superblock-codec.ts';
 import { type Outbox, Part } from './outbox.ts';
 
 /** What an update may change. */
 export type SuperblockChange = Partial<
-  Pick<Superblock, 'view' | 'logView' | 'commitMax' | 'fileSize' | 'checkpoint' | 'release'>
+  Pick<
+    Superblock,
+    | 'view'
+    | 'logView'
+    | 'viewHeaders'
+    | 'commitMax'
+    | 'fileSize'
+    | 'checkpoint'
+    | 'release'
+    | 'members'
+    | 'isRecovered'
+  >
 >;
 
 export class SuperblockStore {
@@ -23,7 +40,10 @@ export class SuperblockStore {
   readonly #checksum: Checksum;
   readonly #buffer: Uint8Array;
   #current: Superblock;
+  /** What is being written. */
   #next: Superblock | null = null;
+  /** What is to be written after that: the whole record, its place in the sequence still open. */
+  #pending: Superblock | null = null;
   /** Places that do not hold the current record. */
   #stale: readonly number[];
   /** Places still to be written, in order; first the stale ones with the current record. */
@@ -51,30 +71,34 @@ export class SuperblockStore {
     return this.#current;
   }
 
-  /** Begins to make `change` durable; {@link onWritten} says when it is. */
-  update(change: SuperblockChange): void {
-    assert(this.#next === null, 'SuperblockStore: one update at a time');
-    const next = {
-      ...this.#current,
-      ...change,
-      sequence: this.#current.sequence + 1,
-      parent: this.#current.checksum,
-    };
-    assert(next.view >= this.#current.view, 'SuperblockStore: view goes back');
-    assert(next.commitMax >= this.#current.commitMax, 'SuperblockStore: commit goes back');
-    assert(next.checkpoint.op >= this.#current.checkpoint.op, 'SuperblockStore: checkpoint');
-    this.#next = next;
-    this.#repairs = [...this.#stale];
-    this.#copies = allCopies.slice();
-    if (this.#repairs.length > 0) {
-      const checksum = encodeSuperblock(this.#current, this.#buffer, this.#checksum);
-      const isSame = bytesEqual(checksum, 0, this.#current.checksum, 0, 16);
-      assert(isSame, 'SuperblockStore: what was read is not what would be written');
-    }
-    this.#writeNext();
+  /** What is durable once everything that was asked for is. */
+  get newest(): Superblock {
+    return this.#pending ?? this.#next ?? this.#current;
   }
 
-  /** One copy is durable. Returns whether that completes the update. */
+  /** Nothing is being written: `current` and `newest` are the same. */
+  get isIdle(): boolean {
+    return this.#next === null;
+  }
+
+  /**
+   * Begins to make `change` durable, at once or together with other changes after the update that
+   * is being written. {@link onWritten} says when `current` has moved on. What is given is not
+   * copied and must not change any more.
+   */
+  update(change: SuperblockChange): void {
+    const { newest } = this;
+    const next = { ...newest, ...change };
+    assert(next.view >= newest.view, 'SuperblockStore: view goes back');
+    assert(next.logView >= newest.logView, 'SuperblockStore: log view goes back');
+    assert(next.commitMax >= newest.commitMax, 'SuperblockStore: commit goes back');
+    assert(next.checkpoint.op >= newest.checkpoint.op, 'SuperblockStore: checkpoint goes back');
+    assert(superblockProblem(next) === null, 'SuperblockStore: inconsistent');
+    this.#pending = next;
+    if (this.#next === null) this.#begin();
+  }
+
+  /** One copy is durable. Returns whether that completes an update; another may begin at once. */
   onWritten(token: number): boolean {
     assert(this.#next !== null, 'SuperblockStore: nothing is written');
     assert(token === this.#token, 'SuperblockStore: not the copy that is written');
@@ -84,7 +108,23 @@ export class SuperblockStore {
     }
     this.#current = this.#next;
     this.#next = null;
+    if (this.#pending !== null) this.#begin();
     return true;
+  }
+
+  #begin(): void {
+    assert(this.#pending !== null && this.#next === null, 'SuperblockStore: one update at a time');
+    const { sequence, checksum } = this.#current;
+    this.#next = { ...this.#pending, sequence: sequence + 1, parent: checksum };
+    this.#pending = null;
+    this.#repairs = [...this.#stale];
+    this.#copies = allCopies.slice();
+    if (this.#repairs.length > 0) {
+      const encoded = encodeSuperblock(this.#current, this.#buffer, this.#checksum);
+      const isSame = bytesEqual(encoded, 0, checksum, 0, 16);
+      assert(isSame, 'SuperblockStore: what was read is not what would be written');
+    }
+    this.#writeNext();
   }
 
   #writeNext(): void {

@@ -45,7 +45,36 @@ test('the writes cover the fixed part exactly once, superblock last', () => {
   assert.deepEqual(read.superblock.replicaId, replicaId);
   assert.deepEqual(read.superblock.geometry, geometry);
   assert.equal(read.superblock.view, 0);
+  assert.equal(read.superblock.isRecovered, false);
+  assert.deepEqual(read.superblock.viewHeaders, []);
+  assert.deepEqual(read.superblock.members.subarray(0, 16), replicaId);
+  assert.ok(isZero(read.superblock.members, 16, 80));
   assert.equal(read.superblock.checkpoint.op, 0);
   const root = file.slice(prepareOffset(geometry, 0), prepareOffset(geometry, 0) + 16);
   assert.deepEqual(read.superblock.checkpoint.prepareChecksum, root);
+});
+
+test('a file that replaces a lost one says so, and in which view it begins', () => {
+  const id = new Uint8Array(16).fill(5);
+  const options = {
+    cluster: id,
+    replica: 2,
+    replicaCount: 3,
+    replicaId: id,
+    geometry: GEOMETRY_DEVELOPMENT,
+    release: 0x1109,
+    isRecovered: true,
+    view: 12,
+  };
+  const file = new Uint8Array(SUPERBLOCK_AREA_SIZE);
+  for (const { offset, bytes } of formatWrites(options, checksum)) {
+    if (offset < file.length) file.set(bytes, offset);
+  }
+  const read = readSuperblock(file, checksum);
+  assert.ok(read.ok);
+  assert.equal(read.superblock.isRecovered, true);
+  assert.equal(read.superblock.view, 12);
+  assert.equal(read.superblock.logView, 0);
+  assert.deepEqual(read.superblock.members.subarray(32, 48), id);
+  assert.ok(isZero(read.superblock.members, 0, 32));
 });

@@ -16,7 +16,7 @@ import {
   SUPERBLOCK_COPIES,
   SUPERBLOCK_COPY_SIZE,
 } from './geometry.ts';
-import { encodeSuperblock, type Superblock } from './superblock-codec.ts';
+import { encodeSuperblock, MEMBERS_SIZE, type Superblock } from './superblock-codec.ts';
 
 export interface FormatOptions {
   /** 16 bytes; zero is allowed. */
@@ -27,6 +27,10 @@ export interface FormatOptions {
   readonly replicaId: Uint8Array;
   readonly geometry: Geometry;
   readonly release: number;
+  /** The file replaces one that was lost: the replica has no vote until it has caught up. */
+  readonly isRecovered?: boolean;
+  /** View to begin with, above every one that the lost file may have taken part in; default 0. */
+  readonly view?: number;
 }
 
 /** One write of a fresh file; both numbers are multiples of 4096. */
@@ -48,6 +52,9 @@ export function* formatWrites(
   const { geometry, cluster } = options;
   assert(geometryProblem(geometry) === null, 'formatWrites: bad geometry');
   assert(!isZero(options.replicaId, 0, 16), 'formatWrites: replica id is zero');
+  const isRecovered = options.isRecovered ?? false;
+  assert(isRecovered || (options.view ?? 0) === 0, 'formatWrites: a new cluster has seen no view');
+  assert(!isRecovered || options.replicaCount > 1, 'formatWrites: nobody to recover from');
   const headers = aligned(geometry.slots * SECTOR_SIZE);
   for (let slot = 0; slot < geometry.slots; slot++) {
     buildSlot(headers.subarray(slot * SECTOR_SIZE, slot * SECTOR_SIZE + HEADER_SIZE), slot);
@@ -76,6 +83,8 @@ function freshSuperblock(options: FormatOptions, checksum: Checksum): Superblock
   buildRoot(root, options.cluster, checksum);
   const prepareChecksum = root.slice(0, 16);
   const zero = new Uint8Array(16);
+  const members = new Uint8Array(MEMBERS_SIZE);
+  members.set(options.replicaId, 16 * options.replica);
   return {
     release: options.release,
     sequence: 1,
@@ -86,7 +95,7 @@ function freshSuperblock(options: FormatOptions, checksum: Checksum): Superblock
     replica: options.replica,
     replicaCount: options.replicaCount,
     geometry: options.geometry,
-    view: 0,
+    view: options.view ?? 0,
     logView: 0,
     commitMax: 0,
     fileSize: fixedSize(options.geometry),
@@ -101,6 +110,9 @@ function freshSuperblock(options: FormatOptions, checksum: Checksum): Superblock
       blockCount: 0,
       manifest: [],
     },
+    members,
+    isRecovered: options.isRecovered ?? false,
+    viewHeaders: [],
   };
 }
 

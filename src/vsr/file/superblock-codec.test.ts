@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Prng, u64FromNumber, writeU32 } from '../../stdx/index.ts';
-import { createChecksum } from '../../wire/index.ts';
+import { Prng, U64_ZERO, u64FromNumber, writeSafeU64, writeU32 } from '../../stdx/index.ts';
+import { createChecksum, HEADER_SIZE, PrepareOffset, sealHeader } from '../../wire/index.ts';
+import { buildPrepare } from '../message.ts';
 import {
   GEOMETRY_DEVELOPMENT,
   SUPERBLOCK_AREA_SIZE,
@@ -11,14 +12,24 @@ import {
 import {
   encodeSuperblock,
   MANIFEST_CHUNKS_MAX,
+  MEMBERS_SIZE,
   readSuperblock,
   type Superblock,
+  superblockProblem,
+  VIEW_HEADERS_MAX,
 } from './superblock-codec.ts';
 
 const checksum = createChecksum();
 const fill = (byte: number): Uint8Array => new Uint8Array(16).fill(byte);
 
-function superblock(sequence: number, parent: Uint8Array, change: Partial<Superblock> = {}) {
+const members = new Uint8Array(MEMBERS_SIZE);
+members.set(fill(2));
+
+function superblock(
+  sequence: number,
+  parent: Uint8Array,
+  change: Partial<Superblock> = {},
+): Superblock {
   return {
     release: 0x1109,
     sequence,
@@ -44,8 +55,20 @@ function superblock(sequence: number, parent: Uint8Array, change: Partial<Superb
       blockCount: 2,
       manifest: [{ offset: 8192 * sequence, size: 64, checksum: fill(8) }],
     },
+    members,
+    isRecovered: false,
+    viewHeaders: [],
     ...change,
   };
+}
+
+/** The header of a prepare, as far as a superblock looks at it. */
+function prepareHeader(op: number, view: number): Uint8Array {
+  const bytes = new Uint8Array(HEADER_SIZE);
+  const author = { cluster: fill(1), view, replica: 0, release: 0x1109 };
+  const position = { op, parent: fill(3), checkpointId: fill(4), commit: 0, timestamp: U64_ZERO };
+  buildPrepare(bytes, 128, author, position, checksum);
+  return bytes;
 }
 
 function encoded(value: Superblock): Uint8Array {
@@ -84,10 +107,20 @@ test('what is written is what is read', () => {
       return bytes;
     };
     const chunks = round === 0 ? MANIFEST_CHUNKS_MAX : prng.below(5);
+    const others = new Uint8Array(MEMBERS_SIZE);
+    prng.fill(others.subarray(0, 48));
+    others.set(fill(2), 16);
+    const headers = round === 0 ? VIEW_HEADERS_MAX : prng.below(VIEW_HEADERS_MAX + 1);
+    const logView = prng.below(1000);
     const record = superblock(1 + prng.u32(), random16(), {
-      view: prng.u32(),
-      logView: 0,
+      view: logView + prng.u32(),
+      logView,
       cluster: random16(),
+      replica: 1,
+      replicaCount: 3,
+      members: others,
+      isRecovered: prng.below(2) === 1,
+      viewHeaders: Array.from({ length: headers }, (_, i) => prepareHeader(500 - i, logView)),
       checkpoint: {
         ...oldRecord.checkpoint,
         op: 64 * prng.below(1000) + 63,
@@ -183,4 +216,41 @@ test('short and foreign files', () => {
   assert.equal(sequenceOf(bytes.subarray(0, 100)), 'not-a-data-file');
   assert.equal(sequenceOf(new Uint8Array(0)), 'not-a-data-file');
   assert.equal(sequenceOf(new Uint8Array(SUPERBLOCK_AREA_SIZE)), 'not-a-data-file');
+});
+
+test('what a superblock must not say', () => {
+  const header = prepareHeader(7, 5);
+  const reply = header.slice();
+  reply[114] = 8;
+  sealHeader(reply, checksum);
+  const noOp = header.slice();
+  writeSafeU64(noOp, PrepareOffset.op, 7);
+  noOp.fill(0xff, PrepareOffset.op, PrepareOffset.op + 8);
+  const foreign = members.slice();
+  foreign.set(fill(3));
+  const beyond = members.slice();
+  beyond[16] = 1;
+  const tooMany = Array.from({ length: VIEW_HEADERS_MAX + 1 }, (_, i) => prepareHeader(90 - i, 5));
+  const cases: readonly (readonly [Partial<Superblock>, string | null])[] = [
+    [{}, null],
+    [{ members: new Uint8Array(MEMBERS_SIZE) }, null],
+    [{ members: new Uint8Array(MEMBERS_SIZE - 16) }, 'members size'],
+    [{ members: foreign }, 'own member'],
+    [{ members: beyond }, 'members beyond the count'],
+    [{ members: beyond, replicaCount: 2 }, null],
+    [{ viewHeaders: [header] }, null],
+    [{ viewHeaders: [prepareHeader(9, 5), header] }, null],
+    [{ viewHeaders: tooMany }, 'too many view headers'],
+    [{ viewHeaders: [header.subarray(1)] }, 'view header size'],
+    [{ viewHeaders: [reply] }, 'view header command'],
+    [{ viewHeaders: [prepareHeader(7, 6)] }, 'view header of a later view'],
+    [{ viewHeaders: [header, header] }, 'view header order'],
+    [{ viewHeaders: [header, prepareHeader(8, 5)] }, 'view header order'],
+    [{ viewHeaders: [noOp] }, 'view header order'],
+    [{ view: 4 }, 'view'],
+    [{ replicaCount: 7 }, 'replica count'],
+  ];
+  for (const [change, problem] of cases) {
+    assert.equal(superblockProblem(superblock(5, fill(9), change)), problem);
+  }
 });

@@ -6,10 +6,11 @@
  *
  * Everything here is pure: bytes to record, record to bytes, four copies to a verdict.
  */
-import { BLOCK_SIZE_MAX } from '../../engine/index.ts';
+import { BLOCK_SIZE_MAX, PIPELINE_MAX, REPLICAS_MAX } from '../../engine/index.ts';
 import {
   assert,
   bytesEqual,
+  isZero,
   readSafeU64,
   readU32,
   readU64,
@@ -18,7 +19,14 @@ import {
   writeU32,
   writeU64,
 } from '../../stdx/index.ts';
-import type { Checksum } from '../../wire/index.ts';
+import {
+  type Checksum,
+  Command,
+  HEADER_SIZE,
+  PrepareOffset,
+  readCommand,
+  readView,
+} from '../../wire/index.ts';
 import {
   type Geometry,
   geometryProblem,
@@ -33,6 +41,11 @@ export const FORMAT_VERSION = 1;
 export const SUPERBLOCK_QUORUM = 2;
 /** Pieces of a manifest that a superblock can name; each lists up to 8192 blocks. */
 export const MANIFEST_CHUNKS_MAX = 384;
+
+/** Headers of a view that a superblock can hold: the pipeline and a few above and below it. */
+export const VIEW_HEADERS_MAX: number = PIPELINE_MAX + 3;
+/** Bytes of the replica ids of a cluster, 16 for each index. */
+export const MEMBERS_SIZE: number = 16 * REPLICAS_MAX;
 
 /** One piece of a checkpoint's manifest in the growing area. */
 export interface ChunkReference {
@@ -80,6 +93,16 @@ export interface Superblock {
   /** Bytes the file has at least; a shorter one has lost something. */
   readonly fileSize: number;
   readonly checkpoint: CheckpointReference;
+  /** The replica ids by index, {@link MEMBERS_SIZE} bytes; zero: not met yet. */
+  readonly members: Uint8Array;
+  /** Made to replace a lost file: has no vote until it has learnt from the others. */
+  readonly isRecovered: boolean;
+  /**
+   * Prepare headers, 256 bytes each, by descending op, at most {@link VIEW_HEADERS_MAX}. With
+   * `logView === view`: what the log of that view began with. With `logView < view`: what this
+   * replica says of its log in the view change, in which an op without a header is a blank one.
+   */
+  readonly viewHeaders: readonly Uint8Array[];
 }
 
 export type SuperblockError =
@@ -126,12 +149,18 @@ const At = {
   idParent: 232,
   blockCount: 248,
   chunkCount: 252,
+  members: 256,
+  isRecovered: 352,
+  viewHeaderCount: 353,
   chunks: 512,
+  viewHeaders: 12_800,
 } as const;
 const CHUNK_REFERENCE_SIZE = 32;
-/** From here on zero: room for the headers of a view change. */
 const CHUNKS_END: number = At.chunks + MANIFEST_CHUNKS_MAX * CHUNK_REFERENCE_SIZE;
-assert(CHUNKS_END <= 12_800, 'superblock: the manifest leaves no room for view headers');
+assert(At.members + MEMBERS_SIZE <= At.isRecovered, 'superblock: members overlap');
+assert(CHUNKS_END <= At.viewHeaders, 'superblock: the manifest leaves no room for view headers');
+const HEADERS_END: number = At.viewHeaders + VIEW_HEADERS_MAX * HEADER_SIZE;
+assert(HEADERS_END <= SUPERBLOCK_COPY_SIZE, 'superblock: view headers do not fit');
 assert(MAGIC.length === 16, 'superblock: magic has 16 bytes');
 
 /** Writes one copy (16 KiB); returns its checksum, which `superblock.checksum` is not looked at. */
@@ -142,7 +171,7 @@ export function encodeSuperblock(
 ): Uint8Array {
   const { geometry, checkpoint } = superblock;
   assert(target.length === SUPERBLOCK_COPY_SIZE, 'encodeSuperblock: wrong size');
-  assert(problemOf(superblock) === null, 'encodeSuperblock: inconsistent');
+  assert(superblockProblem(superblock) === null, 'encodeSuperblock: inconsistent');
   target.fill(0);
   target.set(MAGIC, At.magic);
   writeU32(target, At.formatVersion, FORMAT_VERSION);
@@ -170,13 +199,18 @@ export function encodeSuperblock(
   put16(target, At.idParent, checkpoint.idParent);
   writeU32(target, At.blockCount, checkpoint.blockCount);
   writeU32(target, At.chunkCount, checkpoint.manifest.length);
-  let offset: number = At.chunks;
-  for (const chunk of checkpoint.manifest) {
+  checkpoint.manifest.forEach((chunk, i) => {
+    const offset = At.chunks + i * CHUNK_REFERENCE_SIZE;
     writeSafeU64(target, offset, chunk.offset);
     writeU32(target, offset + 8, chunk.size);
     put16(target, offset + 16, chunk.checksum);
-    offset += CHUNK_REFERENCE_SIZE;
-  }
+  });
+  target.set(superblock.members, At.members);
+  target[At.isRecovered] = superblock.isRecovered ? 1 : 0;
+  target[At.viewHeaderCount] = superblock.viewHeaders.length;
+  superblock.viewHeaders.forEach((header, i) => {
+    target.set(header, At.viewHeaders + i * HEADER_SIZE);
+  });
   checksum.digest(target, At.magic, SUPERBLOCK_COPY_SIZE - At.magic, target, At.checksum);
   return target.slice(At.checksum, At.checksum + 16);
 }
@@ -244,14 +278,8 @@ function decodeSuperblock(view: Uint8Array, checksum: Checksum): Superblock | nu
   if (!bytesEqual(computed, 0, view, At.checksum, 16)) return null;
   if (readU32(view, At.formatVersion) !== FORMAT_VERSION) return null;
   if (readU32(view, At.extentSize) !== BLOCK_SIZE_MAX) return null;
-  const chunkCount = readU32(view, At.chunkCount);
-  if (chunkCount > MANIFEST_CHUNKS_MAX) return null;
-  const manifest: ChunkReference[] = [];
-  for (let i = 0; i < chunkCount; i++) {
-    const offset = At.chunks + i * CHUNK_REFERENCE_SIZE;
-    const size = readU32(view, offset + 8);
-    manifest.push({ offset: number64(view, offset), size, checksum: get16(view, offset + 16) });
-  }
+  if (readU32(view, At.chunkCount) > MANIFEST_CHUNKS_MAX) return null;
+  if (view[At.viewHeaderCount] > VIEW_HEADERS_MAX || view[At.isRecovered] > 1) return null;
   const superblock: Superblock = {
     release: readU32(view, At.release),
     sequence: number64(view, At.sequence),
@@ -279,27 +307,76 @@ function decodeSuperblock(view: Uint8Array, checksum: Checksum): Superblock | nu
       id: get16(view, At.id),
       idParent: get16(view, At.idParent),
       blockCount: readU32(view, At.blockCount),
-      manifest,
+      manifest: decodeManifest(view),
     },
+    members: view.slice(At.members, At.members + MEMBERS_SIZE),
+    isRecovered: view[At.isRecovered] === 1,
+    viewHeaders: decodeViewHeaders(view),
   };
-  return problemOf(superblock) === null ? superblock : null;
+  return superblockProblem(superblock) === null ? superblock : null;
+}
+
+function decodeManifest(view: Uint8Array): ChunkReference[] {
+  const manifest: ChunkReference[] = [];
+  for (let i = 0; i < readU32(view, At.chunkCount); i++) {
+    const offset = At.chunks + i * CHUNK_REFERENCE_SIZE;
+    const size = readU32(view, offset + 8);
+    manifest.push({ offset: number64(view, offset), size, checksum: get16(view, offset + 16) });
+  }
+  return manifest;
+}
+
+function decodeViewHeaders(view: Uint8Array): Uint8Array[] {
+  const headers: Uint8Array[] = [];
+  for (let i = 0; i < view[At.viewHeaderCount]; i++) {
+    const offset = At.viewHeaders + i * HEADER_SIZE;
+    headers.push(view.slice(offset, offset + HEADER_SIZE));
+  }
+  return headers;
 }
 
 /** What a superblock must fulfil, asserted before writing and checked after reading. */
-function problemOf(superblock: Superblock): string | null {
+export function superblockProblem(superblock: Superblock): string | null {
   const { checkpoint, geometry } = superblock;
   if (geometryProblem(geometry) !== null) return 'geometry';
-  if (superblock.replicaCount < 1 || superblock.replicaCount > 6) return 'replica count';
+  if (superblock.replicaCount < 1) return 'replica count';
+  if (superblock.replicaCount > REPLICAS_MAX) return 'replica count';
   if (superblock.replica >= superblock.replicaCount) return 'replica index';
   if (superblock.sequence < 1 || superblock.logView < 0) return 'sequence';
   if (superblock.view < superblock.logView) return 'view';
   if (checkpoint.op < 0 || !isCheckpoint(geometry, checkpoint.op)) return 'checkpoint';
   if (superblock.commitMax < checkpoint.op) return 'commit';
   if (checkpoint.manifest.length > MANIFEST_CHUNKS_MAX) return 'manifest';
+  return membersProblem(superblock) ?? viewHeadersProblem(superblock);
+}
+
+function membersProblem(superblock: Superblock): string | null {
+  const { members, replica, replicaCount, replicaId } = superblock;
+  if (members.length !== MEMBERS_SIZE) return 'members size';
+  const end = 16 * replicaCount;
+  if (!isZero(members, end, MEMBERS_SIZE - end)) return 'members beyond the count';
+  // Files of the first release have no members at all.
+  const isUnset = isZero(members, 16 * replica, 16);
+  if (!isUnset && !bytesEqual(members, 16 * replica, replicaId, 0, 16)) return 'own member';
   return null;
 }
 
-/** A 64-bit field; −1 when it cannot be ours, which {@link problemOf} then rejects. */
+function viewHeadersProblem(superblock: Superblock): string | null {
+  const { viewHeaders, logView } = superblock;
+  if (viewHeaders.length > VIEW_HEADERS_MAX) return 'too many view headers';
+  let above = Number.POSITIVE_INFINITY;
+  for (const header of viewHeaders) {
+    if (header.length !== HEADER_SIZE) return 'view header size';
+    if (readCommand(header) !== Command.prepare) return 'view header command';
+    if (readView(header) > logView) return 'view header of a later view';
+    const op = readSafeU64(header, PrepareOffset.op);
+    if (op === null || op >= above) return 'view header order';
+    above = op;
+  }
+  return null;
+}
+
+/** A 64-bit field; −1 when it cannot be ours, which {@link superblockProblem} then rejects. */
 function number64(view: Uint8Array, offset: number): number {
   return readSafeU64(view, offset) ?? -1;
 }
