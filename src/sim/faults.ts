@@ -4,9 +4,10 @@
  * as an operator or a service manager would.
  */
 import type { Prng } from '../stdx/index.ts';
-import type { Disk, DiskOperation, LatencyRange } from './disk/disk.ts';
+import type { Disk, DiskOperation } from './disk/disk.ts';
 import type { CrashOutcome } from './disk/sector-store.ts';
-import type { Process } from './process.ts';
+import type { Process } from './process/process.ts';
+import type { LatencyRange } from './world/latency.ts';
 import { Stream, type World } from './world/world.ts';
 
 export interface FaultOptions {
@@ -155,7 +156,7 @@ export class FaultPlan {
         return;
       case 'clock-step': {
         const step = this.#prng.between(0, 2 * (CLOCK_STEP_NS_MAX / 1000)) * 1000;
-        this.#world.stepWallClock(step - CLOCK_STEP_NS_MAX);
+        this.#process.clock.step(step - CLOCK_STEP_NS_MAX);
         this.#scheduleNext();
         return;
       }

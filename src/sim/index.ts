@@ -16,10 +16,11 @@ export {
   crashAt,
   crashEverywhere,
 } from './crash-everywhere.ts';
-export { DISK_DEFAULT, Disk, type DiskOptions, type LatencyRange } from './disk/disk.ts';
+export { DISK_DEFAULT, Disk, type DiskOptions } from './disk/disk.ts';
 export { type CrashOutcome, type CrashReport, SectorStore } from './disk/sector-store.ts';
 export { type CrashPoint, FAULTS_NONE, type FaultOptions } from './faults.ts';
-export { type Life, Process, type Progress } from './process.ts';
+export type { Life, Member, Progress } from './process/life.ts';
+export { Process } from './process/process.ts';
 export { GEOMETRY_SMALL, type ReplicaSetupOptions, replicaSetup } from './replica-setup.ts';
 export {
   type EngineSetup,
@@ -42,4 +43,5 @@ export { COUNTERS, type Counter, Coverage } from './world/coverage.ts';
 export { EventHash } from './world/event-hash.ts';
 export { EventQueue } from './world/event-queue.ts';
 export { check, type FailureCode, SimulationFailure } from './world/failure.ts';
+export type { Latency, LatencyRange, LatencyTail } from './world/latency.ts';
 export { World, type WorldOptions } from './world/world.ts';

@@ -47,8 +47,11 @@ export function replicaSetup(options: ReplicaSetupOptions = {}): EngineSetup {
         pool,
         releaseMessages: () => engine.releaseMessages(),
         progress: () => {
-          const { commitMin, digest } = engine.status();
-          return { commitMin, digest };
+          const { commitMin, commitMax, op, view, digest, role } = engine.status();
+          const isPrimary = role === 'primary';
+          const logView = view;
+          const isNormal = isPrimary;
+          return { commitMin, commitMax, op, view, logView, digest, isNormal, isPrimary };
         },
         audit: (history) => {
           const found = readSuperblock(read(0, SUPERBLOCK_AREA_SIZE), sharedChecksum);

@@ -16,7 +16,8 @@ import { type Budget, type ClientOptions, SimClient } from './clients/client.ts'
 import { Network, type NetworkOptions } from './clients/network.ts';
 import { DISK_DEFAULT, Disk, type DiskOptions } from './disk/disk.ts';
 import { FAULTS_NONE, type FaultOptions, FaultPlan } from './faults.ts';
-import { type Life, Process } from './process.ts';
+import type { Life } from './process/life.ts';
+import { Process } from './process/process.ts';
 import type { Subject, SubjectFactory } from './subjects/subject.ts';
 import type { Coverage } from './world/coverage.ts';
 import { check, SimulationFailure } from './world/failure.ts';
@@ -185,7 +186,7 @@ class SingleRun {
     const prng = this.#world.prng(Stream.workload);
     const bodySizeMax = engine.requestSizeMax - 256;
     const budget: Budget = { requestsLeft: requests ?? 100 };
-    const wall = (): U64 => this.#world.instant().wall;
+    const wall = (): U64 => this.#process.clock.instant().wall;
     const parts = {
       network: this.#network,
       history: this.#history,
@@ -252,7 +253,7 @@ class SingleRun {
     this.#runUntil('quiet', () => isOver);
     this.#runUntil('downtime', () => this.#process.isReady);
     if (this.#machine !== null) this.#history.checkRoot(this.#machine.root());
-    const overdue = u64Add(this.#world.instant().wall, -OVERDUE_NS);
+    const overdue = u64Add(this.#process.clock.instant().wall, -OVERDUE_NS);
     const isOverdue = this.#options.engine.hasPulses && this.#subject.reference.due(overdue);
     check(!isOverdue, 'liveness', () => 'what is due is not done');
     this.#checkDigest();

@@ -7,12 +7,13 @@
 import { Prng } from '../stdx/index.ts';
 import type { Geometry } from '../vsr/index.ts';
 import type { ClientOptions } from './clients/client.ts';
-import { DISK_DEFAULT, type LatencyRange } from './disk/disk.ts';
+import { DISK_DEFAULT } from './disk/disk.ts';
 import type { FaultOptions } from './faults.ts';
 import { replicaSetup } from './replica-setup.ts';
 import type { EngineSetup, SingleOptions } from './single.ts';
 import type { SubjectFactory } from './subjects/subject.ts';
 import type { Counter } from './world/coverage.ts';
+import type { LatencyRange } from './world/latency.ts';
 import { Stream } from './world/world.ts';
 
 export interface SwarmOptions {

@@ -16,9 +16,9 @@ import {
   readView,
 } from '../../wire/index.ts';
 import type { History } from '../checks/history.ts';
-import type { LatencyRange } from '../disk/disk.ts';
 import type { Workload } from '../subjects/subject.ts';
 import { check } from '../world/failure.ts';
+import type { LatencyRange } from '../world/latency.ts';
 import { Stream, type World } from '../world/world.ts';
 import { evictionProblem, frameProblem, pongProblem, replyProblem } from './client-codec.ts';
 import type { Network, NetworkClient } from './network.ts';

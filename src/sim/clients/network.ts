@@ -9,16 +9,19 @@
  */
 import type { ConnectionId } from '../../engine/index.ts';
 import { assert, type Prng } from '../../stdx/index.ts';
-import type { LatencyRange } from '../disk/disk.ts';
+import { drawLatency, type Latency } from '../world/latency.ts';
 import { Stream, type World } from '../world/world.ts';
 
 /** Chances are in 1,000 messages. */
 export interface NetworkOptions {
-  readonly latency: LatencyRange;
+  readonly latency: Latency;
   readonly losses: number;
   readonly duplicates: number;
   readonly disconnects: number;
 }
+
+/** Whether a message gets through. */
+export type LineFilter = (direction: 'to-server' | 'to-client', bytes: Uint8Array) => boolean;
 
 export interface NetworkServer {
   /** Whether a connection can be made now. */
@@ -46,18 +49,25 @@ export class Network {
   readonly #ending: Set<ConnectionId> = new Set();
   #connectionNext: ConnectionId = 1;
   #isCalm: boolean = false;
+  #filter: LineFilter | null = null;
 
-  constructor(world: World, options: NetworkOptions, server: NetworkServer) {
+  /** `index`: which server of several it leads to. */
+  constructor(world: World, options: NetworkOptions, server: NetworkServer, index: number = 0) {
     assert(options.losses + options.disconnects < 1000, 'Network: nothing would get through');
     this.#world = world;
     this.#options = options;
-    this.#prng = world.prng(Stream.link);
+    this.#prng = world.prng(Stream.link, index);
     this.#server = server;
   }
 
   /** From now on nothing is lost, doubled or broken. */
   calm(): void {
     this.#isCalm = true;
+  }
+
+  /** What `filter` does not let through is lost; `null`: nothing is. */
+  filter(filter: LineFilter | null): void {
+    this.#filter = filter;
   }
 
   /** Asks for a connection; the client hears later whether it has one. */
@@ -77,6 +87,7 @@ export class Network {
 
   toServer(connection: ConnectionId, bytes: Uint8Array): void {
     if (!this.#connections.has(connection)) return;
+    if (this.#filter?.('to-server', bytes) === false) return;
     this.#send(connection, bytes, (copy) => {
       const isThere = this.#connections.has(connection) && !this.#ending.has(connection);
       if (isThere) this.#server.onBytes(connection, copy);
@@ -85,6 +96,7 @@ export class Network {
 
   toClient(connection: ConnectionId, bytes: Uint8Array): void {
     if (!this.#connections.has(connection)) return;
+    if (this.#filter?.('to-client', bytes) === false) return;
     this.#send(connection, bytes, (copy) => this.#connections.get(connection)?.onBytes(copy));
   }
 
@@ -131,7 +143,6 @@ export class Network {
   }
 
   #later(action: () => void): void {
-    const { minNs, maxNs } = this.#options.latency;
-    this.#world.after(this.#prng.between(minNs, maxNs), action);
+    this.#world.after(drawLatency(this.#prng, this.#options.latency), action);
   }
 }

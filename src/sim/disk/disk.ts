@@ -10,15 +10,11 @@
 import { SECTOR_SIZE, type StorageError } from '../../engine/index.ts';
 import { assert, bytesEqual, type Prng } from '../../stdx/index.ts';
 import { check } from '../world/failure.ts';
+import type { LatencyRange } from '../world/latency.ts';
 import { Stream, type World } from '../world/world.ts';
 import { type CrashOutcome, SectorStore } from './sector-store.ts';
 
-/** Nanoseconds, both ends included; one in 64 operations takes ten times as long. */
-export interface LatencyRange {
-  readonly minNs: number;
-  readonly maxNs: number;
-}
-
+/** One in 64 operations takes ten times as long as it should. */
 export interface DiskOptions {
   readonly readLatency: LatencyRange;
   readonly writeLatency: LatencyRange;
@@ -47,6 +43,7 @@ interface Flight {
   /** The user's buffer, which must not change, and its content when the write was issued. */
   readonly buffer: Uint8Array;
   readonly bytes: Uint8Array;
+  readonly durable: boolean;
 }
 
 export class Disk {
@@ -78,6 +75,14 @@ export class Disk {
 
   get sizeBytes(): number {
     return this.#store.sizeBytes;
+  }
+
+  /** Damages the sector at `offset` for good: a bit of it, or all, is another one now. */
+  corrupt(offset: number): void {
+    checkAligned(offset, SECTOR_SIZE);
+    this.#world.coverage.add('corruptions');
+    this.#store.corrupt(offset / SECTOR_SIZE, this.#prng);
+    this.#world.note('disk', 'corrupt', `sector at ${offset}`);
   }
 
   /** Puts bytes on the disk at once and durably: what a format did before the run began. */
@@ -143,7 +148,7 @@ export class Disk {
       const isApart = end <= other.offset || other.offset + other.bytes.length <= offset;
       check(isApart, 'disk-misuse', () => `writes overlap in flight at offset ${offset}`);
     }
-    const flight: Flight = { offset, buffer, bytes: buffer.slice() };
+    const flight: Flight = { offset, buffer, bytes: buffer.slice(), durable };
     this.#flights.add(flight);
     const error = this.#injected('write');
     this.#later(this.#options.writeLatency, () => {
@@ -170,6 +175,20 @@ export class Disk {
       if (error === null && !this.#options.isLying) finish();
       done(error);
     });
+  }
+
+  /**
+   * The process is gone, the machine is not: what was asked for is carried out by the system, and
+   * nothing that was asked for before is ever reported.
+   */
+  settle(): void {
+    this.#cycle++;
+    for (const { offset, bytes, durable } of this.#flights) {
+      this.#store.write(offset, bytes, durable && !this.#options.isLying);
+    }
+    this.#flights.clear();
+    this.#errorAfter.clear();
+    this.#world.note('disk', 'settle', '');
   }
 
   /** Power cut. Nothing that was asked for before is ever reported. */

@@ -140,6 +140,15 @@ export class SectorStore {
     return { sectorsLost, sectorsTorn };
   }
 
+  /** Bit rot: the sector's newest content changes where there is something, durably. */
+  corrupt(index: number, prng: Prng): void {
+    const sector = this.#sector(index);
+    const damaged = tear(new Uint8Array(SECTOR_SIZE), this.#newest(index), prng);
+    sector.durable = damaged;
+    sector.cached.length = 0;
+    this.#cachedIndexes.delete(index);
+  }
+
   /** Adds an unfinished write's sector as one more version, whole or torn. */
   #push(index: number, isTorn: boolean, version: Uint8Array, prng: Prng): void {
     const sector = this.#sector(index);

@@ -45,10 +45,67 @@ export const COUNTERS = [
   'rootsCompared',
 ] as const;
 
-export type Counter = (typeof COUNTERS)[number];
+/** Likewise, of runs with several replicas. */
+export const CLUSTER_COUNTERS = [
+  'peerMessages',
+  'overflows',
+  'clogs',
+  'partitions',
+  'partitionsAsymmetric',
+  'linksUp',
+  'linksDown',
+  'linksRefused',
+  'linksBroken',
+  'pauses',
+  'corruptions',
+  'selfRestarts',
+  'reformats',
+  'crashesOfPrimary',
+  'crashesOfAll',
+  'crashesSilent',
+  'coresPartial',
+  'viewsSeen',
+  'acks',
+  'durableStatesRead',
+  // What replicas say of themselves, by their traces.
+  'viewChanges',
+  'viewsStarted',
+  'logTruncations',
+  'nackTruncations',
+  'headersRepaired',
+  'preparesRepaired',
+  'headsUnknown',
+  'syncs',
+  'preparesResent',
+  'commitGaps',
+  'requestsForwarded',
+  'requestsHeld',
+  'abdications',
+] as const;
+
+export type Counter = (typeof COUNTERS)[number] | (typeof CLUSTER_COUNTERS)[number];
+
+const allCounters: readonly Counter[] = [...COUNTERS, ...CLUSTER_COUNTERS];
+
+/** Events that replicas trace, and what counts them. */
+export const TRACE_COUNTERS: { readonly [event: string]: Counter } = {
+  'view-change': 'viewChanges',
+  'view-started': 'viewsStarted',
+  'log-truncated': 'logTruncations',
+  'nack-truncation': 'nackTruncations',
+  'repair-header': 'headersRepaired',
+  'repair-prepare': 'preparesRepaired',
+  'recovering-head': 'headsUnknown',
+  sync: 'syncs',
+  'prepare-resent': 'preparesResent',
+  'commit-gap': 'commitGaps',
+  'request-forwarded': 'requestsForwarded',
+  'request-held': 'requestsHeld',
+  abdicated: 'abdications',
+};
 
 export class Coverage {
-  readonly #counts: Map<Counter, number> = new Map(COUNTERS.map((name) => [name, 0]));
+  readonly #counts: Map<Counter, number> = new Map(allCounters.map((name) => [name, 0]));
 
   add(name: Counter, amount: number = 1): void {
     assert(amount >= 0, 'Coverage: a counter never falls');
@@ -61,7 +118,7 @@ export class Coverage {
 
   /** Adds another run's counts to these. */
   merge(other: Coverage): void {
-    for (const name of COUNTERS) this.add(name, other.count(name));
+    for (const name of allCounters) this.add(name, other.count(name));
   }
 
   /** The wanted counters that are still zero, in order. */
@@ -71,7 +128,7 @@ export class Coverage {
 
   /** One line, zero counters left out: `commits 812 · crashes 5 · …`. */
   summary(): string {
-    const parts = COUNTERS.filter((name) => this.count(name) > 0);
+    const parts = allCounters.filter((name) => this.count(name) > 0);
     return parts.map((name) => `${name} ${this.count(name)}`).join(' · ');
   }
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { u64Difference } from '../../stdx/index.ts';
 import { Coverage } from './coverage.ts';
 import { World } from './world.ts';
 
@@ -18,18 +17,6 @@ test('time jumps from action to action, in order of making within a nanosecond',
   assert.deepEqual(log, ['a 10', 'now 10', 'b 20', 'c 20']);
   assert.equal(world.nowNs, 20);
   assert.throws(() => world.after(-1, () => {}), /past/);
-});
-
-test('the wall clock goes with time but for its own steps, either way', () => {
-  const world = new World({ seed: 1 });
-  const before = world.instant();
-  world.after(1_000, () => {});
-  world.step(1_000);
-  assert.equal(u64Difference(world.instant().wall, before.wall), 1_000);
-  assert.equal(world.instant().monoNs - before.monoNs, 1_000);
-  world.stepWallClock(-5_000_000_000);
-  assert.equal(u64Difference(world.instant().wall, before.wall), 1_000 - 5_000_000_000);
-  assert.equal(world.instant().monoNs - before.monoNs, 1_000);
 });
 
 test('streams of a seed are independent of each other', () => {

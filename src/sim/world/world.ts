@@ -4,10 +4,8 @@
  * time, and nothing happens but by taking the next item from the queue.
  *
  * Time is monotonic nanoseconds since the world began, and it jumps from item to item: an idle
- * world costs nothing. The wall clock is a separate thing that may step in any direction; engines
- * must cope.
+ * world costs nothing. What clocks show is another matter; see `process/clock`.
  */
-import type { Instant } from '../../engine/index.ts';
 import { assert, Prng, type U64, u64Add, u64FromBigInt } from '../../stdx/index.ts';
 import { Coverage } from './coverage.ts';
 import { EventHash } from './event-hash.ts';
@@ -22,6 +20,9 @@ export const Stream = {
   workload: 4,
   client: 5,
   swarm: 6,
+  clock: 7,
+  peers: 8,
+  plan: 9,
 } as const;
 
 export type Action = () => void;
@@ -36,6 +37,11 @@ export interface WorldOptions {
 /** 2025-06-15 in nanoseconds: wall time at the beginning of every world. */
 const WALL_START: U64 = u64FromBigInt(1_750_000_000_000_000_000n);
 
+/** What a right clock on the wall shows `ns` after the beginning of the world. */
+export function wallAt(ns: number): U64 {
+  return u64Add(WALL_START, ns);
+}
+
 export class World {
   readonly seed: number;
   readonly hash: EventHash = new EventHash();
@@ -43,7 +49,6 @@ export class World {
   readonly #queue: EventQueue<Action> = new EventQueue();
   readonly #trace: ((line: string) => void) | undefined;
   #nowNs: number = 0;
-  #wallOffsetNs: number = 0;
   #lines: number = 0;
 
   constructor(options: WorldOptions) {
@@ -59,18 +64,6 @@ export class World {
   prng(stream: number, index: number = 0): Prng {
     assert(index >= 0 && index < 0x10000, 'World: stream index out of range');
     return new Prng(this.seed, stream * 0x10000 + index);
-  }
-
-  /** The one reading of all clocks for one event. */
-  instant(): Instant {
-    return { monoNs: this.#nowNs, wall: u64Add(WALL_START, this.#nowNs + this.#wallOffsetNs) };
-  }
-
-  /** Moves the wall clock alone by `deltaNs`, either way. */
-  stepWallClock(deltaNs: number): void {
-    this.#wallOffsetNs += deltaNs;
-    this.coverage.add('clockSteps');
-    this.note('world', 'clock', `wall clock steps by ${deltaNs} ns`);
   }
 
   /**
