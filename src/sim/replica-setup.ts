@@ -5,6 +5,7 @@
 
 import { toHex } from '../stdx/index.ts';
 import {
+  checkpointAfter,
   formatWrites,
   type Geometry,
   poolSizes,
@@ -33,6 +34,7 @@ export function replicaSetup(options: ReplicaSetupOptions = {}): EngineSetup {
     release: RELEASE,
     requestSizeMax: geometry.requestSizeMax,
     slots: geometry.slots,
+    checkpointAfter: (op) => checkpointAfter(geometry, op),
     hasPulses: true,
     format: () => format(geometry, cluster),
     open: (machine, { read, pool: poolBefore }) => {

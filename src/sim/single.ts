@@ -8,11 +8,13 @@
  * which each client asks once more for the last answer of each session it ever had.
  */
 import type { HaltCode, Machine } from '../engine/index.ts';
-import { type U64, u64Add } from '../stdx/index.ts';
+import { type Prng, type U64, u64Add } from '../stdx/index.ts';
 import { createChecksum, type MessagePool } from '../wire/index.ts';
 import { History } from './checks/history.ts';
 import { ObservedMachine } from './checks/observed-machine.ts';
+import { Witness } from './checks/witness.ts';
 import { type Budget, type ClientOptions, SimClient } from './clients/client.ts';
+import { SingleLine } from './clients/line.ts';
 import { Network, type NetworkOptions } from './clients/network.ts';
 import { DISK_DEFAULT, Disk, type DiskOptions } from './disk/disk.ts';
 import { FAULTS_NONE, type FaultOptions, FaultPlan } from './faults.ts';
@@ -21,6 +23,7 @@ import { Process } from './process/process.ts';
 import type { Subject, SubjectFactory } from './subjects/subject.ts';
 import type { Coverage } from './world/coverage.ts';
 import { check, SimulationFailure } from './world/failure.ts';
+import type { LatencyRange } from './world/latency.ts';
 import { Stream, World } from './world/world.ts';
 
 /** Which engine runs, and how its disk begins. */
@@ -33,6 +36,8 @@ export interface EngineSetup {
   readonly requestSizeMax: number;
   /** Slots of its log; to count wraps. */
   readonly slots: number;
+  /** The checkpoint after the one at an op; absent: it takes none. */
+  readonly checkpointAfter?: (op: number) => number;
   /** It proposes a pulse when something is due; then nothing may stay overdue. */
   readonly hasPulses: boolean;
   /** What a fresh file holds. */
@@ -124,6 +129,7 @@ class SingleRun {
   readonly #process: Process;
   readonly #network: Network;
   readonly #history: History;
+  readonly #witness: Witness;
   readonly #faults: FaultPlan;
   readonly #clients: SimClient[] = [];
   readonly #deadlineNs: number;
@@ -139,7 +145,8 @@ class SingleRun {
     this.#disk = new Disk(this.#world, { ...DISK_DEFAULT, ...options.disk });
     for (const { offset, bytes } of engine.format()) this.#disk.install(offset, bytes);
     this.#subject = options.subject();
-    this.#history = new History(this.#world, this.#subject.reference);
+    this.#history = new History(this.#world, this.#subject.reference, engine);
+    this.#witness = new Witness(this.#world, this.#history, 'machine');
     const { cluster, requestSizeMax } = engine;
     const listensEarly = draw.chance(1, 2);
     const processOptions = { cluster, requestSizeMax, listensEarly };
@@ -188,7 +195,8 @@ class SingleRun {
     const budget: Budget = { requestsLeft: requests ?? 100 };
     const wall = (): U64 => this.#process.clock.instant().wall;
     const parts = {
-      network: this.#network,
+      line: (prng: Prng, pause: LatencyRange) =>
+        new SingleLine(this.#world, this.#network, prng, pause),
       history: this.#history,
       workload: this.#subject.workload({ prng, bodySizeMax, wall }),
       budget,
@@ -204,8 +212,8 @@ class SingleRun {
   }
 
   #start(): void {
-    this.#history.onLife();
-    this.#machine = new ObservedMachine(this.#subject.machine(), this.#history);
+    this.#witness.onLife(null);
+    this.#machine = new ObservedMachine(this.#subject.machine(), this.#witness);
     const read = (offset: number, length: number): Uint8Array => this.#disk.peek(offset, length);
     const life = this.#options.engine.open(this.#machine, { read, pool: this.#pool });
     this.#pool = life.pool;
@@ -213,7 +221,7 @@ class SingleRun {
   }
 
   #onReady(): void {
-    if (this.#machine !== null) this.#history.onRecovered(this.#machine.root());
+    if (this.#machine !== null) this.#witness.onRecovered(this.#machine.root());
     this.#checkDigest();
   }
 

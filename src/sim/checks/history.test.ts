@@ -7,10 +7,13 @@ import { type FailureCode, SimulationFailure } from '../world/failure.ts';
 import { World } from '../world/world.ts';
 import { History } from './history.ts';
 import { SessionModel } from './session-model.ts';
+import { Witness } from './witness.ts';
 
 /** A history under a machine that is the reference's equal, with short hands for what happens. */
 function scene() {
-  const history = new History(new World({ seed: 1 }), new TallyMachine());
+  const world = new World({ seed: 1 });
+  const history = new History(world, new TallyMachine());
+  const witness = new Witness(world, history, 'r0');
   let machine = new TallyMachine();
   const body = (n: number): Uint8Array => new Uint8Array(16).fill(n);
   const run = (op: number, n: number): Uint8Array => {
@@ -26,7 +29,7 @@ function scene() {
     abandon: (client: string, n: number) => history.onAbandon(client, TALLY_OPERATION, body(n)),
     apply: (op: number, n: number, timestamp: number = 100 + op, reply = run(op, n)) => {
       const operation = TALLY_OPERATION;
-      history.onApply({ op, timestamp: u64FromNumber(timestamp), operation, body: body(n), reply });
+      witness.onApply({ op, timestamp: u64FromNumber(timestamp), operation, body: body(n), reply });
       return reply;
     },
     reply: (client: string, op: number, n: number, reply: Uint8Array) => {
@@ -36,9 +39,9 @@ function scene() {
     },
     restart: () => {
       machine = new TallyMachine();
-      history.onLife();
+      witness.onLife(null);
     },
-    recovered: () => history.onRecovered(machine.root()),
+    recovered: () => witness.onRecovered(machine.root()),
   };
 }
 

@@ -4,16 +4,17 @@
  * It believes nobody. Commits come from the machine itself (see `observed-machine`), replies from
  * the clients, and the two must tell one story: each operation applied once, in order, on behalf of
  * exactly one request; each reply the one that a reference machine gives, which is fed the same
- * operations; and after every restart the very same operations again, since with one replica an
- * operation is applied only when it is durable.
+ * operations; on every replica and after every restart the very same operations again, since one is
+ * applied only when it is committed. What each replica did is told by its `witness`.
  */
-import { CLIENTS_MAX, OPERATION_PULSE, REPLY_BODY_SIZE_MAX } from '../../engine/index.ts';
+import { OPERATION_PULSE, REPLY_BODY_SIZE_MAX } from '../../engine/index.ts';
 import { bytesEqual, toHex, type U64, u64Add, u64Compare } from '../../stdx/index.ts';
 import type { ReferenceMachine } from '../subjects/subject.ts';
 import { EventHash } from '../world/event-hash.ts';
 import { check, type FailureCode } from '../world/failure.ts';
 import type { World } from '../world/world.ts';
-import type { Applied, MachineObserver } from './observed-machine.ts';
+import type { Applied } from './observed-machine.ts';
+import { type Entry, OrderAudit } from './order-audit.ts';
 import { type ClientName, SessionModel } from './session-model.ts';
 
 /** An operation of the machine, as it was first applied. */
@@ -36,15 +37,12 @@ export interface SeenReply {
   readonly body: Uint8Array;
 }
 
-/** An operation or a registration, in the one order of all. */
-interface Entry {
-  readonly op: number;
-  readonly timestamp: U64;
-  readonly client: ClientName | null;
-  readonly isRegister: boolean;
+export interface HistoryOptions {
+  /** The checkpoint after the one at an op; absent: the engine takes none. */
+  readonly checkpointAfter?: (op: number) => number;
 }
 
-export class History implements MachineObserver {
+export class History {
   readonly #world: World;
   readonly #reference: ReferenceMachine;
   readonly #sessions: SessionModel = new SessionModel();
@@ -59,17 +57,23 @@ export class History implements MachineObserver {
   /** Requests whose client gave up, and who that was: applied once or never. */
   readonly #abandoned: Map<string, ClientName[]> = new Map();
   #opCutMax: number = 0;
-  /** Roots at checkpoints. */
+  /** Roots at checkpoints, as machines had them. */
   readonly #cuts: Map<number, string> = new Map();
   readonly #digests: Map<number, string> = new Map();
-  /** Index into `#commits` of this life's last applied one; −1: none yet in this life. */
-  #position: number = -1;
+  /** The reference's roots at operations with a checkpoint. */
+  readonly #roots: Map<number, string> = new Map();
+  readonly #checkpointAfter: ((op: number) => number) | null;
+  #checkpointNext: number;
+  readonly #noops: Map<number, U64> = new Map();
+  #opAckedMax: number = 0;
   readonly #body: Uint8Array = new Uint8Array(REPLY_BODY_SIZE_MAX);
   readonly #reply: Uint8Array = new Uint8Array(REPLY_BODY_SIZE_MAX);
 
-  constructor(world: World, reference: ReferenceMachine) {
+  constructor(world: World, reference: ReferenceMachine, options: HistoryOptions = {}) {
     this.#world = world;
     this.#reference = reference;
+    this.#checkpointAfter = options.checkpointAfter ?? null;
+    this.#checkpointNext = this.#checkpointAfter?.(0) ?? Number.POSITIVE_INFINITY;
   }
 
   /** Highest operation number seen in an operation or a registration. */
@@ -77,44 +81,73 @@ export class History implements MachineObserver {
     return Math.max(this.#commits.at(-1)?.op ?? 0, this.#opRegisterMax);
   }
 
+  /** Highest operation that a client was told is done. */
+  get opAckedMax(): number {
+    return this.#opAckedMax;
+  }
+
+  /** Operations applied, by anybody. */
+  get length(): number {
+    return this.#commits.length;
+  }
+
+  get opCutMax(): number {
+    return this.#opCutMax;
+  }
+
+  /** Position of an operation among all; `null`: nobody has applied it. */
+  indexOf(op: number): number | null {
+    return this.#commitOf.get(op) ?? null;
+  }
+
+  /** Position of the last operation at or below `op`; −1: there is none. */
+  indexAt(op: number): number {
+    let index = this.#commits.length - 1;
+    while (index >= 0 && (this.#commits[index] as Commit).op > op) index--;
+    return index;
+  }
+
+  commitOf(index: number): Readonly<Commit> | null {
+    return this.#commits[index] ?? null;
+  }
+
   commitAt(op: number): Readonly<Commit> | null {
     const index = this.#commitOf.get(op);
     return index === undefined ? null : (this.#commits[index] as Commit);
   }
 
-  /** A new life of the engine begins: it may start again from any checkpoint. */
-  onLife(): void {
-    this.#position = -1;
-  }
-
-  onApply(applied: Applied): void {
-    const known = this.#commitOf.get(applied.op);
-    if (known === undefined) this.#onFirst(applied);
-    else this.#onReplay(applied, known);
-  }
-
-  onCut(op: number, root: Uint8Array): void {
-    this.#world.coverage.add('checkpoints');
-    this.checkRoot(root);
-    this.#cuts.set(op, toHex(root));
-    this.#opCutMax = Math.max(this.#opCutMax, op);
-    this.#world.note('machine', 'cut', `op ${op}`);
-  }
-
-  /**
-   * The engine says that it has recovered: everything ever applied must be in its machine again,
-   * and nothing else.
-   */
-  onRecovered(root: Uint8Array): void {
-    const last = this.#commits.length - 1;
-    const isComplete = this.#position === -1 || this.#position === last;
-    check(isComplete, 'lost-operation', () => {
-      const stopped = this.#commits[this.#position] as Commit;
-      return `recovery stopped at op ${stopped.op}, op ${this.#commits[last]?.op} was applied`;
+  /** An operation is applied for the first time, by whoever is ahead. */
+  record(applied: Applied): void {
+    const { op, operation, timestamp } = applied;
+    const last = this.#commits.at(-1);
+    check(last === undefined || op > last.op, 'order', () => {
+      return `op ${op} applied after op ${last?.op}`;
     });
-    // Nothing replayed and another root: it was the checkpoint that lost something.
-    this.checkRoot(root, this.#position === last ? 'divergence' : 'lost-operation');
-    this.#position = last;
+    const request = requestFingerprint(operation, applied.body);
+    if (operation !== OPERATION_PULSE) this.#consume(op, operation, request);
+    else this.#world.coverage.add('pulses');
+    this.#rememberRoots(op);
+    this.#compareWithReference(applied, last);
+    this.#commitOf.set(op, this.#commits.length);
+    const reply = applied.reply.slice();
+    this.#commits.push({ op, timestamp, operation, request, reply, client: null });
+    this.#world.coverage.add('commits');
+  }
+
+  /** A machine is at a checkpoint, with this root: the reference's, and everybody's. */
+  recordCut(op: number, root: string): void {
+    const isNow = op >= (this.#commits.at(-1)?.op ?? 0);
+    const expected = isNow ? toHex(this.#reference.root()) : this.#roots.get(op);
+    const known = this.#cuts.get(op);
+    check(expected === undefined || root === expected, 'divergence', () => {
+      return `root ${root} at checkpoint ${op}, the reference has ${expected}`;
+    });
+    check(known === undefined || root === known, 'divergence', () => {
+      return `root ${root} at checkpoint ${op}, another replica had ${known}`;
+    });
+    this.#world.coverage.add('rootsCompared');
+    this.#cuts.set(op, root);
+    this.#opCutMax = Math.max(this.#opCutMax, op);
   }
 
   /** The digest after an operation is the same whenever the engine has come that far. */
@@ -166,7 +199,15 @@ export class History implements MachineObserver {
     this.#registerResends.set(client, (this.#registerResends.get(client) ?? 0) + 1);
   }
 
+  /** An operation that does nothing was answered. */
+  onNoop(op: number, timestamp: U64): void {
+    check(!this.#commitOf.has(op), 'order', () => `noop ${op} is also an applied operation`);
+    this.#noops.set(op, timestamp);
+    this.#opAckedMax = Math.max(this.#opAckedMax, op);
+  }
+
   onRegistered(client: ClientName, op: number, timestamp: U64): void {
+    this.#opAckedMax = Math.max(this.#opAckedMax, op);
     check(!this.#commitOf.has(op), 'order', () => `session ${op} is also an applied operation`);
     const other = this.#registers.get(op);
     check(other === undefined, 'order', () => `session ${op} was given to ${other?.client} too`);
@@ -194,6 +235,7 @@ export class History implements MachineObserver {
       return `${describe()}: body is not what the machine answered`;
     });
     commit.client = client;
+    this.#opAckedMax = Math.max(this.#opAckedMax, reply.op);
     this.#world.coverage.add('replies');
   }
 
@@ -215,55 +257,12 @@ export class History implements MachineObserver {
     this.#checkOrder();
   }
 
-  #onFirst(applied: Applied): void {
-    const { op, operation, timestamp } = applied;
-    const last = this.#commits.at(-1);
-    check(this.#isNext(this.#commits.length), 'lost-operation', () => {
-      return `op ${op} is new, but op ${last?.op} was not applied again after the restart`;
-    });
-    check(last === undefined || op > last.op, 'order', () => {
-      return `op ${op} applied after op ${last?.op}`;
-    });
-    const request = requestFingerprint(operation, applied.body);
-    if (operation !== OPERATION_PULSE) this.#consume(op, operation, request);
-    else this.#world.coverage.add('pulses');
-    this.#compareWithReference(applied, last);
-    this.#commitOf.set(op, this.#commits.length);
-    this.#position = this.#commits.length;
-    const reply = applied.reply.slice();
-    this.#commits.push({ op, timestamp, operation, request, reply, client: null });
-    this.#world.coverage.add('commits');
-  }
-
-  #onReplay(applied: Applied, index: number): void {
-    const { op } = applied;
-    const commit = this.#commits[index] as Commit;
-    const isNext = this.#isNext(index);
-    check(isNext, index <= this.#position ? 'double-apply' : 'lost-operation', () => {
-      return `op ${op} replayed after op ${this.#commits[this.#position]?.op}`;
-    });
-    const isSame =
-      commit.operation === applied.operation &&
-      u64Compare(commit.timestamp, applied.timestamp) === 0 &&
-      commit.request === requestFingerprint(applied.operation, applied.body);
-    check(isSame, 'lost-operation', () => {
-      return `op ${op} was operation ${commit.operation}, after a restart it is another request`;
-    });
-    check(sameBytes(commit.reply, applied.reply), 'divergence', () => {
-      return `op ${op} answers differently when replayed`;
-    });
-    this.#position = index;
-    this.#world.coverage.add('replayedOps');
-  }
-
-  /**
-   * Whether the operation at `index` may come now: right after the last one of this life, or first
-   * in it, when everything before is in a checkpoint that was taken.
-   */
-  #isNext(index: number): boolean {
-    if (this.#position !== -1) return index === this.#position + 1;
-    const before = this.#commits[index - 1];
-    return before === undefined || before.op <= this.#opCutMax;
+  /** The state before operation `op` is that of the checkpoints between it and the last one. */
+  #rememberRoots(op: number): void {
+    while (this.#checkpointAfter !== null && this.#checkpointNext < op) {
+      this.#roots.set(this.#checkpointNext, toHex(this.#reference.root()));
+      this.#checkpointNext = this.#checkpointAfter(this.#checkpointNext);
+    }
   }
 
   /** Some client must be waiting for exactly this, once. */
@@ -296,47 +295,16 @@ export class History implements MachineObserver {
     });
   }
 
-  /** Operations and registrations together: no hole, rising timestamps, lawful evictions. */
   #checkOrder(): void {
-    const all: Entry[] = [
-      ...this.#commits.map(({ op, timestamp, client }) => {
-        return { op, timestamp, client, isRegister: false };
-      }),
-      ...[...this.#registers].map(([op, register]) => ({ op, ...register, isRegister: true })),
-    ];
-    all.sort((a, b) => a.op - b.op);
-    let previous: Entry | null = null;
-    for (const entry of all) {
-      const { op, timestamp, client, isRegister } = entry;
-      if (previous !== null) {
-        for (let hole = previous.op + 1; hole < op; hole++) this.#explainHole(hole);
-        const isLater = u64Compare(timestamp, previous.timestamp) > 0;
-        check(isLater, 'order', () => `timestamp of op ${op} is not above that of the one before`);
-      }
-      previous = entry;
-      if (client === null) continue;
-      if (isRegister) this.#sessions.onRegister(client, op);
-      else this.#sessions.onCommit(client, op);
+    const entries: Entry[] = this.#commits.map(({ op, timestamp, client }) => {
+      return { op, timestamp, client, kind: 'operation' };
+    });
+    for (const [op, register] of this.#registers)
+      entries.push({ op, ...register, kind: 'register' });
+    for (const [op, timestamp] of this.#noops) {
+      entries.push({ op, timestamp, client: null, kind: 'noop' });
     }
-    this.#sessions.finish();
-  }
-
-  /**
-   * An operation that nobody knows of can only be one thing: a registration whose reply was lost,
-   * whose session was forgotten for others, and whose client has registered once more since.
-   */
-  #explainHole(hole: number): void {
-    const candidates: ClientName[] = [];
-    for (const [op, { client }] of this.#registers) {
-      if (op > hole && (this.#registerResends.get(client) ?? 0) > 0) candidates.push(client);
-    }
-    const [client] = candidates;
-    const isPossible = this.#registers.size >= CLIENTS_MAX && client !== undefined;
-    check(isPossible, 'order', () => `nothing is known of op ${hole}`);
-    this.#registerResends.set(client, (this.#registerResends.get(client) ?? 0) - 1);
-    // Whose it was decides which session is forgotten next.
-    if (candidates.length > 1) this.#sessions.disable();
-    this.#sessions.onRegister(client, hole);
+    new OrderAudit(this.#sessions, entries, this.#registerResends).check();
   }
 }
 
@@ -348,7 +316,7 @@ export function requestFingerprint(operation: number, body: Uint8Array): string 
   return hash.digest();
 }
 
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && bytesEqual(a, 0, b, 0, a.length);
 }
 

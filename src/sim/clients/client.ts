@@ -21,13 +21,23 @@ import { check } from '../world/failure.ts';
 import type { LatencyRange } from '../world/latency.ts';
 import { Stream, type World } from '../world/world.ts';
 import { evictionProblem, frameProblem, pongProblem, replyProblem } from './client-codec.ts';
-import type { Network, NetworkClient } from './network.ts';
+import type { ClientLine, LineUser } from './line.ts';
 import { FORGERIES, Session, type SessionContext } from './session.ts';
+
+/** After how long a request is sent again: at random, or later each time as official clients do. */
+export type Resend = LatencyRange | ResendBackoff;
+
+/** Nanoseconds. First after `firstNs`, then after 2 × `rttNs` and a growing random time on top. */
+export interface ResendBackoff {
+  readonly firstNs: number;
+  readonly rttNs: number;
+  readonly jitterMaxNs: number;
+}
 
 /** Chances are in 1,000 occasions. */
 export interface ClientOptions extends SessionContext {
   readonly index: number;
-  readonly resend: LatencyRange;
+  readonly resend: Resend;
   readonly think: LatencyRange;
   /** After a reply: ask for it again. */
   readonly repeats: number;
@@ -43,6 +53,9 @@ export interface ClientOptions extends SessionContext {
   /** Beside a request: one that must be dropped, see `Session.forge`. */
   readonly forgeries: number;
 }
+
+/** Makes the line of a client, which draws its chances from the client's generator. */
+export type LineMaker = (prng: Prng, pause: LatencyRange) => ClientLine;
 
 /** How many requests all clients together may still make. */
 export interface Budget {
@@ -64,16 +77,14 @@ const NOTHING = new Uint8Array(0);
 /** Old sessions worth keeping: more than a cluster remembers, so that some are forgotten. */
 const DRAWER_MAX = 96;
 
-export class SimClient implements NetworkClient {
+export class SimClient implements LineUser {
   readonly #world: World;
-  readonly #network: Network;
+  readonly #line: ClientLine;
   readonly #history: History;
   readonly #workload: Workload;
   readonly #budget: Budget;
   readonly #options: ClientOptions;
   readonly #prng: Prng;
-  #connection: number | null = null;
-  #isConnecting: boolean = false;
   #session: Session;
   readonly #drawer: Session[] = [];
   #sessionsMade: number = 0;
@@ -81,6 +92,8 @@ export class SimClient implements NetworkClient {
   #flight: number = 0;
   /** How often the one in flight has been sent. */
   #transmissions: number = 0;
+  /** How often it was to be sent again. */
+  #attempts: number = 0;
   #view: number = 0;
   /** Sessions whose last answer is still to be asked for again at the end; `null`: not yet. */
   #audit: Session[] | null = null;
@@ -88,16 +101,16 @@ export class SimClient implements NetworkClient {
 
   constructor(
     world: World,
-    parts: { network: Network; history: History; workload: Workload; budget: Budget },
+    parts: { line: LineMaker; history: History; workload: Workload; budget: Budget },
     options: ClientOptions,
   ) {
     this.#world = world;
-    this.#network = parts.network;
     this.#history = parts.history;
     this.#workload = parts.workload;
     this.#budget = parts.budget;
     this.#options = options;
     this.#prng = world.prng(Stream.client, options.index);
+    this.#line = parts.line(this.#prng, options.think);
     this.#session = this.#newSession();
   }
 
@@ -108,12 +121,12 @@ export class SimClient implements NetworkClient {
 
   /** What it is waiting for, for messages about runs that do not end. */
   describe(): string {
-    const line = this.#connection === null ? 'not connected' : `on c${this.#connection}`;
-    return `${this.#session.name} ${line}, ${this.#inFlight?.purpose ?? 'nothing'} in flight`;
+    const purpose = this.#inFlight?.purpose ?? 'nothing';
+    return `${this.#session.name} ${this.#line.describe()}, ${purpose} in flight`;
   }
 
   start(): void {
-    this.#connect();
+    this.#line.start(this);
     this.#next();
   }
 
@@ -125,21 +138,8 @@ export class SimClient implements NetworkClient {
     this.#next();
   }
 
-  onConnected(connection: number): void {
-    this.#isConnecting = false;
-    this.#connection = connection;
+  onOpen(): void {
     if (this.#inFlight !== null) this.#transmit(this.#inFlight);
-  }
-
-  onRefused(): void {
-    this.#isConnecting = false;
-    this.#reconnectLater();
-  }
-
-  onDisconnected(connection: number): void {
-    if (this.#connection !== connection) return;
-    this.#connection = null;
-    this.#reconnectLater();
   }
 
   onBytes(bytes: Uint8Array): void {
@@ -312,14 +312,14 @@ export class SimClient implements NetworkClient {
     assert(this.#inFlight === null, 'SimClient: one request at a time');
     this.#inFlight = flight;
     this.#transmissions = 0;
+    this.#attempts = 0;
     this.#transmit(flight);
     this.#resendLater();
   }
 
   #resendLater(): void {
     const number = this.#flight;
-    const { minNs, maxNs } = this.#options.resend;
-    this.#world.after(this.#prng.between(minNs, maxNs), () => {
+    this.#world.after(drawResend(this.#prng, this.#options.resend, this.#attempts++), () => {
       const flight = this.#inFlight;
       if (flight === null || number !== this.#flight) return;
       if (flight.purpose === 'request' && this.#chance(this.#options.abandons)) {
@@ -340,26 +340,26 @@ export class SimClient implements NetworkClient {
   }
 
   #transmit(flight: InFlight): void {
-    if (this.#connection === null) return;
+    if (!this.#line.isOpen) return;
     const isRegister = flight.purpose === 'register';
     if (isRegister && this.#transmissions > 0) this.#history.onRegisterResent(this.#session.name);
     this.#transmissions++;
-    this.#network.toServer(this.#connection, flight.bytes);
+    this.#line.request(this.#view, flight.bytes);
   }
 
   #ping(): void {
-    if (this.#connection === null) return;
+    if (!this.#line.isOpen) return;
     this.#world.coverage.add('pings');
-    this.#network.toServer(this.#connection, this.#session.ping(this.#world.nowNs + 1));
+    this.#line.ping(this.#session.ping(this.#world.nowNs + 1));
   }
 
   #forge(): void {
-    if (this.#connection === null) return;
+    if (!this.#line.isOpen) return;
     this.#world.coverage.add('forgeries');
     const { operation, body } = this.#workload.next();
     const kind = this.#prng.pick(FORGERIES);
     const bytes = this.#session.forge(kind, this.#view, operation, body);
-    this.#network.toServer(this.#connection, bytes);
+    this.#line.request(this.#view, bytes);
   }
 
   /** The second place: what was a session of this client goes on living in the cluster. */
@@ -367,9 +367,7 @@ export class SimClient implements NetworkClient {
     if (this.#drawer.length === DRAWER_MAX) this.#drawer.shift();
     this.#drawer.push(this.#session);
     // A connection belongs to one client; who goes on with it is cut off by the server.
-    if (this.#connection !== null && this.#prng.chance(1, 2)) {
-      this.#network.disconnect(this.#connection);
-    }
+    if (this.#line.isOpen && this.#prng.chance(1, 2)) this.#line.hangUp();
   }
 
   #newSession(): Session {
@@ -380,22 +378,14 @@ export class SimClient implements NetworkClient {
     return new Session(name, id, this.#options);
   }
 
-  #connect(): void {
-    if (this.#isConnecting || this.#connection !== null) return;
-    this.#isConnecting = true;
-    this.#network.connect(this);
-  }
-
-  #reconnectLater(): void {
-    const { minNs, maxNs } = this.#options.think;
-    this.#world.after(this.#prng.between(minNs, maxNs) + 1_000_000, () => this.#connect());
-  }
-
   #chance(permille: number): boolean {
     return this.#prng.chance(permille, 1000);
   }
 
+  /** Also a new primary that makes itself known: it echoes the end of time. */
   #isOwnTime(pong: Uint8Array): boolean {
+    const at = PongClientOffset.pingTimestampMonotonic;
+    if (pong.subarray(at, at + 8).every((byte) => byte === 0xff)) return true;
     const timestampNs = readSafeU64(pong, PongClientOffset.pingTimestampMonotonic);
     return timestampNs !== null && timestampNs > 0 && timestampNs <= this.#world.nowNs + 1;
   }
@@ -403,6 +393,13 @@ export class SimClient implements NetworkClient {
   #demand(problem: string | null, what: string): void {
     check(problem === null, 'reply-invalid', () => `${this.#session.name}: ${what}: ${problem}`);
   }
+}
+
+function drawResend(prng: Prng, resend: Resend, attempt: number): number {
+  if ('maxNs' in resend) return prng.between(resend.minNs, resend.maxNs);
+  if (attempt === 0) return resend.firstNs;
+  const jitterNs = Math.min(resend.jitterMaxNs, 10_000_000 * 2 ** Math.min(attempt, 20));
+  return 2 * resend.rttNs + 10_000_000 + prng.below(jitterNs);
 }
 
 function isAnswer(reply: Uint8Array, request: Uint8Array): boolean {

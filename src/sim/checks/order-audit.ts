@@ -1,0 +1,72 @@
+/**
+ * The audit of a finished run's order: operations, registrations and what else took a place in the
+ * log form one row without a hole, with rising timestamps, and nobody lost a session but whoever
+ * had to.
+ */
+import { CLIENTS_MAX } from '../../engine/index.ts';
+import { type U64, u64Compare } from '../../stdx/index.ts';
+import { check } from '../world/failure.ts';
+import type { ClientName, SessionModel } from './session-model.ts';
+
+/** An operation or a registration, in the one order of all. */
+export interface Entry {
+  readonly op: number;
+  readonly timestamp: U64;
+  readonly client: ClientName | null;
+  readonly kind: 'operation' | 'register' | 'noop';
+}
+
+export class OrderAudit {
+  readonly #sessions: SessionModel;
+  readonly #entries: Entry[];
+  /** Registrations whose first attempt has an unknown fate, by client. */
+  readonly #resends: Map<ClientName, number>;
+
+  constructor(
+    sessions: SessionModel,
+    entries: readonly Entry[],
+    resends: ReadonlyMap<ClientName, number>,
+  ) {
+    this.#sessions = sessions;
+    this.#entries = [...entries].sort((a, b) => a.op - b.op);
+    this.#resends = new Map(resends);
+  }
+
+  check(): void {
+    let previous: Entry | null = null;
+    for (const entry of this.#entries) {
+      const { op, timestamp, client, kind } = entry;
+      if (previous !== null) {
+        for (let hole = previous.op + 1; hole < op; hole++) this.#explainHole(hole);
+        const isLater = u64Compare(timestamp, previous.timestamp) > 0;
+        check(isLater, 'order', () => `timestamp of op ${op} is not above that of the one before`);
+      }
+      previous = entry;
+      if (client === null) continue;
+      if (kind === 'register') this.#sessions.onRegister(client, op);
+      else this.#sessions.onCommit(client, op);
+    }
+    this.#sessions.finish();
+  }
+
+  /**
+   * An operation that nobody knows of can only be one thing: a registration whose reply was lost,
+   * whose session was forgotten for others, and whose client has registered once more since.
+   */
+  #explainHole(hole: number): void {
+    const registers = this.#entries.filter(({ kind }) => kind === 'register');
+    const candidates: ClientName[] = [];
+    for (const { op, client } of registers) {
+      if (client !== null && op > hole && (this.#resends.get(client) ?? 0) > 0) {
+        candidates.push(client);
+      }
+    }
+    const [client] = candidates;
+    const isPossible = registers.length >= CLIENTS_MAX && client !== undefined;
+    check(isPossible, 'order', () => `nothing is known of op ${hole}`);
+    this.#resends.set(client, (this.#resends.get(client) ?? 0) - 1);
+    // Whose it was decides which session is forgotten next.
+    if (candidates.length > 1) this.#sessions.disable();
+    this.#sessions.onRegister(client, hole);
+  }
+}
