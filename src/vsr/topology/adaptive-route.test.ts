@@ -203,3 +203,22 @@ test('the route changes when pings go out and both costs are known', () => {
   topology.onPing();
   assert.deepEqual(topology.route, new RouteTable(4).encode(exploredRoute(other, 6), 0));
 });
+
+test('a route measured again is judged by the later measurement', () => {
+  const topology = new AdaptiveRoute(4);
+  const trial = evenOp(0, (route) => route > 0);
+  const number = exploredRoute(trial, 6);
+  acknowledge(topology, trial, 10);
+  acknowledge(
+    topology,
+    evenOp(trial + 2, (route) => route === number),
+    1000,
+  );
+  acknowledge(
+    topology,
+    evenOp(trial + 20_000, (route) => route === -1),
+    100,
+  );
+  topology.onPing();
+  assert.deepEqual(topology.route, new Uint8Array(8));
+});

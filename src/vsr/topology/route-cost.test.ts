@@ -49,6 +49,10 @@ test('a pair gives way to one sixteen operations later, with what is missing at 
   // Operation 11 was not acknowledged at all: it says nothing.
   assert.deepEqual(measured, { even: 10, costs: [cost(5, MISSING_NS, MISSING_NS + 5)] });
   assert.equal(history.learn(10, 2, 5), null, 'forgotten');
+  assert.equal(history.learn(26, 2, 9), null);
+  assert.equal(history.learn(27, 1, 6), null);
+  const next = history.learn(27, 2, 7);
+  assert.deepEqual(next, { even: 26, costs: [cost(4, 9, 13), cost(6, 7, 13)] });
   history.clear(0);
   assert.equal(history.learn(42, 1, 4), null, 'cleared');
 });

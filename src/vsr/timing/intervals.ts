@@ -1,0 +1,29 @@
+/**
+ * How long a replica waits for what, in one place. Nanoseconds.
+ */
+
+const MS = 1_000_000;
+
+/** A primary says at least this often that it is there. */
+export const HEARTBEAT_NS: number = 500 * MS;
+/** A prepare without a quorum is sent again after twice the usual time, within these limits. */
+export const PREPARE_TIMEOUT_MIN_NS: number = 10 * MS;
+export const PREPARE_TIMEOUT_MAX_NS: number = 500 * MS;
+/** A primary that gets nothing done for this long gives up. */
+export const ABDICATE_NS: number = 10_000 * MS;
+/** Votes for leaving a view are forgotten after this. */
+export const VOTES_EXPIRE_NS: number = 5_000 * MS;
+/** What a view change waits for is asked for again. */
+export const VIEW_RESEND_NS: number = 100 * MS;
+/** A view change that takes longer is given up for the next view; times views tried, to a limit. */
+export const VIEW_STATUS_NS: number = 1_000 * MS;
+export const VIEW_STATUS_MAX_NS: number = 5_000 * MS;
+/** Repairs that were not answered are looked at again; jittered. */
+export const REPAIR_RETRY_NS: number = 20 * MS;
+/** How long a commit number may run ahead of the log here before a StartView is asked for. */
+export const BEHIND_NS: number = 20 * MS;
+export const BEHIND_MAX_NS: number = 500 * MS;
+/** A request that came to a backup goes to the primary if no prepare of it is seen by then. */
+export const HOLD_MIN_NS: number = 2 * MS;
+/** A request that was forwarded is kept for the next primary this long. */
+export const HOLD_MAX_NS: number = 2_000 * MS;
