@@ -87,7 +87,8 @@ export function opOfSlot(slot: number, checkpoint: number, slots: number): numbe
   return first + ((((slot - first) % slots) + slots) % slots);
 }
 
-function highestOp(slots: readonly SlotScan[]): number {
+/** The highest op in either ring. */
+export function highestOp(slots: readonly SlotScan[]): number {
   let opMax = 0;
   for (const scan of slots) {
     if (scan.header === 'valid') opMax = Math.max(opMax, scan.headerOp);
@@ -96,7 +97,8 @@ function highestOp(slots: readonly SlotScan[]): number {
   return opMax;
 }
 
-function inputOf(scan: SlotScan, opMax: number, prepareMax: number): SlotInput {
+/** A slot as the decision table wants it. */
+export function inputOf(scan: SlotScan, opMax: number, prepareMax: number): SlotInput {
   const { header, headerOp, prepare, prepareOp } = scan;
   const byOp = headerOp < prepareOp ? 'below' : headerOp > prepareOp ? 'above' : 'forked';
   return {

@@ -62,10 +62,10 @@ test('in a cluster: the rows of the protocol', () => {
   };
   const cases: readonly (readonly [Partial<SlotInput>, string, string])[] = [
     [{ header: 'bad', prepare: 'bad' }, 'A', 'lost'],
-    [{ header: 'reserved', prepare: 'bad' }, 'B', 'lost'],
+    [{ header: 'reserved', prepare: 'bad' }, 'B', 'torn'],
     [{ prepare: 'bad' }, 'C', 'torn'],
     [{ header: 'bad', prepare: 'reserved' }, 'D', 'lost'],
-    [{ header: 'bad' }, 'E', 'lost'],
+    [{ header: 'bad' }, 'E', 'fix'],
     [{ header: 'bad', prepareIsOpMax: true }, 'F', 'fix'],
     [{ header: 'reserved' }, 'G', 'fix'],
     [{ prepareIsBeyond: true }, 'H', 'cut'],

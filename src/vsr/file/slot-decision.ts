@@ -52,10 +52,10 @@ const within = { headerIsBeyond: false, prepareIsBeyond: false } as const;
 
 const rows: readonly Row[] = [
   row('A', 'bad', 'bad', {}, 'lost', 'lost'),
-  row('B', 'reserved', 'bad', {}, 'lost', 'torn'),
+  row('B', 'reserved', 'bad', {}, 'torn', 'torn'),
   row('C', 'valid', 'bad', {}, 'torn', 'torn'),
   row('D', 'bad', 'reserved', {}, 'lost', 'fix'),
-  row('E', 'bad', 'valid', { prepareIsOpMax: false, prepareIsBeyond: false }, 'lost', 'fix'),
+  row('E', 'bad', 'valid', { prepareIsOpMax: false, prepareIsBeyond: false }, 'fix', 'fix'),
   row('F', 'bad', 'valid', { prepareIsOpMax: true, prepareIsBeyond: false }, 'fix', 'fix'),
   row('G', 'reserved', 'valid', { prepareIsBeyond: false }, 'fix', 'fix'),
   row('H', '*', 'valid', { prepareIsBeyond: true }, 'cut', 'lost'),
