@@ -25,6 +25,8 @@ export interface FaultOptions {
   readonly pause: LatencyRange;
   /** Between a crash and the next start. */
   readonly downtime: LatencyRange;
+  /** In 1,000 crashes: the whole machine is gone, and nobody is there to tell peers. */
+  readonly silences: number;
 }
 
 export interface CrashPoint {
@@ -42,6 +44,7 @@ export const FAULTS_NONE: FaultOptions = {
   clockSteps: 0,
   pause: { minNs: 100_000, maxNs: 30_000_000 },
   downtime: { minNs: 1_000_000, maxNs: 50_000_000 },
+  silences: 0,
 };
 
 const OUTCOMES: readonly CrashOutcome[] = ['old', 'new', 'mixed', 'mixed', 'torn'];
@@ -63,20 +66,23 @@ export class FaultPlan {
   readonly #left: Fault[];
   readonly #restart: () => void;
   #isActive: boolean = true;
+  #isFrozen: boolean = false;
   /** A power cut that is to come while the next life recovers. */
   #again: CrashOutcome | null = null;
 
+  /** `index`: which process of several. */
   constructor(
     world: World,
     parts: { process: Process; disk: Disk; restart: () => void },
     options: FaultOptions,
+    index: number = 0,
   ) {
     this.#world = world;
     this.#process = parts.process;
     this.#disk = parts.disk;
     this.#restart = parts.restart;
     this.#options = options;
-    this.#prng = world.prng(Stream.options);
+    this.#prng = world.prng(Stream.options, index * 2);
     this.#left = [
       ...new Array<Fault>(options.crashes).fill('crash'),
       ...new Array<Fault>(options.ioErrors).fill('io-error'),
@@ -100,16 +106,35 @@ export class FaultPlan {
     this.#isActive = false;
   }
 
+  /** Everything stays as it is: what is down is not even started again, until told so. */
+  freeze(isFrozen: boolean): void {
+    this.#isActive = false;
+    this.#isFrozen = isFrozen;
+    this.#again = null;
+  }
+
+  /** Power cut, now, if it is up; it starts again after a while. */
+  cut(outcome: CrashOutcome): void {
+    if (!this.#process.isUp) return;
+    const { silences } = this.#options;
+    const isSilent = silences > 0 && this.#prng.chance(silences, 1000);
+    if (isSilent) this.#world.coverage.add('crashesSilent');
+    this.#process.crash(outcome, isSilent);
+    this.restartLater();
+  }
+
   /** The process has ended: starts it after a while. */
   restartLater(): void {
     const { minNs, maxNs } = this.#options.downtime;
     this.#world.after(this.#prng.between(minNs, maxNs), () => {
-      if (this.#process.isUp) return;
+      if (this.#process.isUp || this.#isFrozen) return;
       this.#restart();
       const outcome = this.#again;
       this.#again = null;
       if (outcome === null) return;
-      this.#world.after(this.#prng.below(RECOVERY_NS), () => this.#cut(outcome));
+      this.#world.after(this.#prng.below(RECOVERY_NS), () => {
+        if (!this.#isFrozen) this.cut(outcome);
+      });
     });
   }
 
@@ -121,15 +146,9 @@ export class FaultPlan {
       // The write has just been issued; whatever its latency, it is still in flight now.
       this.#world.after(0, () => {
         if (again > 0) this.#cutDuring(count + again, 'mixed', 0);
-        this.#cut(outcome);
+        this.cut(outcome);
       });
     });
-  }
-
-  #cut(outcome: CrashOutcome): void {
-    if (!this.#process.isUp) return;
-    this.#process.crash(outcome);
-    this.restartLater();
   }
 
   #scheduleNext(): void {
@@ -185,7 +204,7 @@ export class FaultPlan {
       if (!this.#isActive || !this.#process.isUp) return;
       // Trouble comes in pairs: one restart in three does not get far.
       if (this.#prng.chance(1, 3)) this.#again = this.#prng.pick(OUTCOMES);
-      this.#cut(outcome);
+      this.cut(outcome);
     });
   }
 
@@ -195,7 +214,7 @@ export class FaultPlan {
     const { minNs, maxNs } = this.#options.pause;
     this.#world.after(this.#prng.between(minNs, maxNs) * 4, () => {
       this.#disk.limit(Number.MAX_SAFE_INTEGER);
-      if (this.#prng.chance(1, 2)) this.#cut('mixed');
+      if (this.#prng.chance(1, 2) && this.#isActive) this.cut('mixed');
       this.#scheduleNext();
     });
   }

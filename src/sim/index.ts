@@ -18,12 +18,12 @@ export {
 } from './crash-everywhere.ts';
 export { DISK_DEFAULT, Disk, type DiskOptions } from './disk/disk.ts';
 export { type CrashOutcome, type CrashReport, SectorStore } from './disk/sector-store.ts';
+export type { EngineSetup, FileReader, FileState } from './engine-setup.ts';
 export { type CrashPoint, FAULTS_NONE, type FaultOptions } from './faults.ts';
 export type { Life, Member, Progress } from './process/life.ts';
 export { Process } from './process/process.ts';
 export { GEOMETRY_SMALL, type ReplicaSetupOptions, replicaSetup } from './replica-setup.ts';
 export {
-  type EngineSetup,
   type SingleOptions,
   type SingleReport,
   simulateSingle,

@@ -16,7 +16,7 @@ import {
 } from '../vsr/index.ts';
 import { type Checksum, createChecksum, MessagePool } from '../wire/index.ts';
 import { auditLog } from './checks/log-audit.ts';
-import type { EngineSetup } from './single.ts';
+import type { EngineSetup } from './engine-setup.ts';
 import { check } from './world/failure.ts';
 
 /** A small log: wraps after 40 operations, a checkpoint every 8. */

@@ -7,7 +7,7 @@
  * that is on its way arrives, and every message has been put back. Then one last power cut, after
  * which each client asks once more for the last answer of each session it ever had.
  */
-import type { HaltCode, Machine } from '../engine/index.ts';
+import type { HaltCode } from '../engine/index.ts';
 import { type Prng, type U64, u64Add } from '../stdx/index.ts';
 import { createChecksum, type MessagePool } from '../wire/index.ts';
 import { History } from './checks/history.ts';
@@ -17,41 +17,14 @@ import { type Budget, type ClientOptions, SimClient } from './clients/client.ts'
 import { SingleLine } from './clients/line.ts';
 import { Network, type NetworkOptions } from './clients/network.ts';
 import { DISK_DEFAULT, Disk, type DiskOptions } from './disk/disk.ts';
+import type { EngineSetup } from './engine-setup.ts';
 import { FAULTS_NONE, type FaultOptions, FaultPlan } from './faults.ts';
-import type { Life } from './process/life.ts';
 import { Process } from './process/process.ts';
 import type { Subject, SubjectFactory } from './subjects/subject.ts';
 import type { Coverage } from './world/coverage.ts';
 import { check, SimulationFailure } from './world/failure.ts';
 import type { LatencyRange } from './world/latency.ts';
 import { Stream, World } from './world/world.ts';
-
-/** Which engine runs, and how its disk begins. */
-export interface EngineSetup {
-  /** 16 bytes. */
-  readonly cluster: Uint8Array;
-  /** Release of server and clients. */
-  readonly release: number;
-  /** Largest request, header included, bytes. */
-  readonly requestSizeMax: number;
-  /** Slots of its log; to count wraps. */
-  readonly slots: number;
-  /** The checkpoint after the one at an op; absent: it takes none. */
-  readonly checkpointAfter?: (op: number) => number;
-  /** It proposes a pulse when something is due; then nothing may stay overdue. */
-  readonly hasPulses: boolean;
-  /** What a fresh file holds. */
-  format(): readonly { readonly offset: number; readonly bytes: Uint8Array }[];
-  /** A new life; everything the engine knows is on the disk. */
-  open(machine: Machine, context: OpenContext): Life;
-}
-
-export interface OpenContext {
-  /** Looks at the disk before the engine runs, as a host does. */
-  readonly read: (offset: number, length: number) => Uint8Array;
-  /** The pool of the life before, all put back: as good as a new one, and memory is not free. */
-  readonly pool: MessagePool | null;
-}
 
 export interface SingleOptions {
   /** A safe non-negative integer. */

@@ -49,7 +49,7 @@ import {
   sealHeader,
   sealReply,
 } from '../wire/index.ts';
-import type { EngineSetup } from './single.ts';
+import type { EngineSetup } from './engine-setup.ts';
 import { EventHash } from './world/event-hash.ts';
 
 export type ToyBug =

@@ -15,6 +15,7 @@ export class Witness implements MachineObserver {
   readonly #name: string;
   /** Index of this life's last applied operation; −1: of none before the first. */
   #position: number = -1;
+  #applied: number = 0;
   /** Whether `#position` is known: it is not when nobody told which checkpoint a life begins at. */
   #isPlaced: boolean = false;
 
@@ -33,12 +34,18 @@ export class Witness implements MachineObserver {
     this.#position = checkpoint === null ? -1 : this.#history.indexAt(checkpoint);
   }
 
+  /** Operations applied in all lives. */
+  get applied(): number {
+    return this.#applied;
+  }
+
   /** Has applied everything that anybody has. */
   get isAtEnd(): boolean {
     return this.#isPlaced && this.#position === this.#history.length - 1;
   }
 
   onApply(applied: Applied): void {
+    this.#applied++;
     const known = this.#history.indexOf(applied.op);
     if (known === null) this.#onFirst(applied);
     else this.#onKnown(applied, known);

@@ -50,7 +50,7 @@ export class Disk {
   readonly #world: World;
   readonly #prng: Prng;
   readonly #options: DiskOptions;
-  readonly #store: SectorStore;
+  #store: SectorStore;
   readonly #flights: Set<Flight> = new Set();
   /** Completions of an earlier power cycle never arrive. */
   #cycle: number = 0;
@@ -75,6 +75,12 @@ export class Disk {
 
   get sizeBytes(): number {
     return this.#store.sizeBytes;
+  }
+
+  /** Another disk in its place, with nothing on it. */
+  erase(): void {
+    assert(this.#flights.size === 0, 'Disk: erased while in use');
+    this.#store = new SectorStore(this.#world.seed);
   }
 
   /** Damages the sector at `offset` for good: a bit of it, or all, is another one now. */

@@ -52,6 +52,8 @@ export interface ProcessListener {
   onTrace?(event: string, fields: { readonly [name: string]: TraceValue }): void;
   /** The engine hands a message to a peer; `bytes` is valid during the call. */
   onPeerSend?(to: number, bytes: Uint8Array): void;
+  /** The engine asks for a write; `bytes` is valid during the call. */
+  onWrite?(bytes: Uint8Array): void;
   /** After each step, when invariants hold. */
   onStepped?(): void;
 }
@@ -165,6 +167,9 @@ export class Process implements NetworkServer {
   crash(outcome: CrashOutcome, isSilent: boolean = false): void {
     assert(this.#life !== null, 'Process: is not running');
     this.#world.coverage.add('crashes');
+    if (this.#peers !== null && this.progress()?.isPrimary === true) {
+      this.#world.coverage.add('crashesOfPrimary');
+    }
     if (!this.#isReady) this.#world.coverage.add('crashesInRecovery');
     this.#world.note(this.#name, 'crash', outcome);
     this.#end(outcome, isSilent);
@@ -306,6 +311,7 @@ export class Process implements NetworkServer {
         return;
       case 'write': {
         const { token, offset, bytes, durable } = effect;
+        this.#listener.onWrite?.(bytes);
         this.#disk.write(offset, bytes, durable, (error) => {
           this.#input(() => this.#deliver({ type: 'written', token, error }));
         });

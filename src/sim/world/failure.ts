@@ -18,6 +18,10 @@
  * - `order`: operation numbers are not contiguous or timestamps do not increase.
  * - `divergence`: reply, root or digest differ from the reference machine that applied the same.
  * - `eviction`: a client was evicted without reason, or with the wrong one.
+ * - `fork`: two prepares at one place of one view, or committed at one place of the log.
+ * - `view`: a view that is not durable, is older than one before, or has two primaries.
+ * - `not-durable`: acknowledged or called committed, and not in the files that it must be in.
+ * - `convergence`: replicas that can talk to each other do not come to the same state.
  * - `liveness`: requests were not finished by the virtual deadline.
  * - `coverage`: a campaign enabled a fault that never happened.
  */
@@ -34,6 +38,10 @@ export type FailureCode =
   | 'order'
   | 'divergence'
   | 'eviction'
+  | 'fork'
+  | 'view'
+  | 'not-durable'
+  | 'convergence'
   | 'liveness'
   | 'coverage';
 

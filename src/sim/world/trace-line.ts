@@ -8,11 +8,15 @@ import {
   Command,
   commandName,
   EvictionOffset,
+  HEADER_SIZE,
   Offset,
+  PeerOffset,
   PingClientOffset,
+  PrepareOffset,
   ReplyOffset,
   RequestOffset,
   readCommand,
+  readReplica,
   readSize,
   readView,
 } from '../../wire/index.ts';
@@ -26,7 +30,10 @@ export function eventText(event: Event): string {
       return `c${event.connection} ${messageText(event.message.bytes)}`;
     case 'disconnected':
       return `c${event.connection}`;
-    case 'peer-up':
+    case 'peer-up': {
+      const recovered = event.isRecovered ? ' recovered' : '';
+      return `r${event.replica} ${hash(event.replicaId, 0)}${recovered}`;
+    }
     case 'peer-down':
       return `r${event.replica}`;
     case 'peer-message':
@@ -93,9 +100,69 @@ export function messageText(bytes: Uint8Array): string {
       return `${start} ${client(bytes, EvictionOffset.client)} reason ${bytes[EvictionOffset.reason]}`;
     case Command.pingClient:
       return `${start} ${client(bytes, PingClientOffset.client)}`;
-    default:
-      return `${start} ${toHex(bytes.subarray(Offset.checksum, Offset.checksum + 4))}`;
+    case Command.prepare:
+      return `${start} ${prepareText(bytes)}`;
+    default: {
+      const fields = peerFields[command];
+      if (fields === undefined) return `${start} ${hash(bytes, Offset.checksum)}`;
+      const body = (readSize(bytes) - HEADER_SIZE) / HEADER_SIZE;
+      const headers = body > 0 ? ` headers ${body}` : '';
+      return `${start} ${fields.map((field) => fieldText(bytes, field)).join(' ')}${headers}`;
+    }
   }
+}
+
+function prepareText(bytes: Uint8Array): string {
+  const op = readSafeU64(bytes, PrepareOffset.op);
+  const commit = readSafeU64(bytes, PrepareOffset.commit);
+  const operation = bytes[PrepareOffset.operation];
+  const author = readReplica(bytes);
+  const own = hash(bytes, Offset.checksum);
+  const parent = hash(bytes, PrepareOffset.parent);
+  return `op ${op} commit ${commit} operation ${operation} by r${author} ${own} after ${parent}`;
+}
+
+/** What replicas tell each other, by command; see `peer-header`. */
+const peerFields: { readonly [command: number]: readonly (keyof typeof PeerOffset)[] } = {
+  [Command.ping]: ['commitMin', 'checkpointOp'],
+  [Command.pong]: ['commitMin', 'checkpointOp'],
+  [Command.prepareOk]: ['op', 'checksum', 'commitMin', 'opHead', 'bits'],
+  [Command.commit]: ['commitMax', 'checksum', 'commitMin', 'checkpointOp'],
+  [Command.startViewChange]: [],
+  [Command.doViewChange]: [
+    'op',
+    'logView',
+    'commitMin',
+    'commitMax',
+    'checkpointOp',
+    'bits',
+    'bits2',
+  ],
+  [Command.startView]: ['op', 'commitMax', 'checkpointOp', 'nonce'],
+  [Command.requestStartView]: ['nonce', 'op', 'commitMin'],
+  [Command.requestHeaders]: ['op', 'opHead'],
+  [Command.headers]: [],
+  [Command.requestPrepare]: ['op', 'checksum'],
+};
+
+function fieldText(bytes: Uint8Array, field: keyof typeof PeerOffset): string {
+  const offset = PeerOffset[field];
+  switch (field) {
+    case 'bits':
+    case 'bits2':
+      return `${field} ${readU32(bytes, offset).toString(2)}`;
+    case 'checksum':
+    case 'nonce':
+    case 'digest':
+    case 'route':
+      return `${field} ${hash(bytes, offset)}`;
+    default:
+      return `${field} ${readSafeU64(bytes, offset)}`;
+  }
+}
+
+function hash(bytes: Uint8Array, offset: number): string {
+  return toHex(bytes.subarray(offset, offset + 4));
 }
 
 function client(bytes: Uint8Array, offset: number): string {

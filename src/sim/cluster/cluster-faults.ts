@@ -1,0 +1,158 @@
+/**
+ * What befalls a cluster as a whole, on top of what befalls each site: pauses, partitions, power
+ * cuts everywhere at once, and sectors that rot.
+ *
+ * Rot keeps to an atlas: of each slot of the log, only as many replicas may lose what they had as
+ * leaves one of every replication quorum untouched. So nothing that was acknowledged can be gone,
+ * and whatever a replica cannot find any more, another one has.
+ */
+import type { Prng } from '../../stdx/index.ts';
+import type { CrashOutcome } from '../disk/sector-store.ts';
+import { drawLatency, type LatencyTail } from '../world/latency.ts';
+import { Stream, type World } from '../world/world.ts';
+import type { ClusterNetwork } from './network.ts';
+import { type PartitionOptions, Partitions } from './partitions.ts';
+import type { Site } from './site.ts';
+
+export interface ClusterFaultOptions {
+  /** How often each of them happens. */
+  readonly pauses: number;
+  readonly partitions: number;
+  readonly crashesOfAll: number;
+  /** Sectors of the log. */
+  readonly corruptions: number;
+  /** Between two of them. */
+  readonly pause: LatencyTail;
+  readonly pausedFor: LatencyTail;
+  readonly partition: PartitionOptions;
+}
+
+export const CLUSTER_FAULTS_NONE: ClusterFaultOptions = {
+  pauses: 0,
+  partitions: 0,
+  crashesOfAll: 0,
+  corruptions: 0,
+  pause: { minNs: 10_000_000, meanNs: 500_000_000 },
+  pausedFor: { minNs: 1_000_000, meanNs: 1_000_000_000 },
+  partition: {
+    mode: 'uniform-size',
+    asymmetries: 300,
+    duration: { minNs: 50_000_000, meanNs: 2_000_000_000 },
+  },
+};
+
+type ClusterFault = 'pause' | 'partition' | 'crash-of-all' | 'corruption';
+
+const OUTCOMES: readonly CrashOutcome[] = ['old', 'new', 'mixed', 'mixed', 'torn'];
+
+export class ClusterFaults {
+  readonly #world: World;
+  readonly #sites: readonly Site[];
+  readonly #options: ClusterFaultOptions;
+  readonly #prng: Prng;
+  readonly #left: ClusterFault[];
+  readonly #partitions: Partitions;
+  readonly #slots: number;
+  /** Replicas that may lose what is in a slot, and how many of all. */
+  readonly #rottenMax: number;
+  readonly #isRotten: Map<number, Set<number>> = new Map();
+  #isFrozen: boolean = false;
+
+  constructor(
+    world: World,
+    parts: {
+      sites: readonly Site[];
+      network: ClusterNetwork;
+      /** Of its log. */
+      slots: number;
+      replicationQuorum: number;
+    },
+    options: ClusterFaultOptions,
+  ) {
+    this.#world = world;
+    this.#sites = parts.sites;
+    this.#options = options;
+    this.#slots = parts.slots;
+    this.#rottenMax = parts.sites.length === 1 ? 0 : parts.replicationQuorum - 1;
+    this.#prng = world.prng(Stream.plan);
+    this.#left = [
+      ...new Array<ClusterFault>(options.pauses).fill('pause'),
+      ...new Array<ClusterFault>(options.partitions).fill('partition'),
+      ...new Array<ClusterFault>(options.crashesOfAll).fill('crash-of-all'),
+      ...new Array<ClusterFault>(options.corruptions).fill('corruption'),
+    ];
+    this.#prng.shuffle(this.#left);
+    const { network } = parts;
+    const replicaCount = parts.sites.length;
+    this.#partitions = new Partitions(
+      world,
+      this.#prng,
+      { network, replicaCount },
+      options.partition,
+    );
+  }
+
+  start(): void {
+    this.#scheduleNext();
+  }
+
+  /** Whatever is broken stays broken; nothing else breaks. */
+  freeze(): void {
+    this.#isFrozen = true;
+    this.#partitions.freeze();
+  }
+
+  /** Whoever can reach each other again. */
+  heal(): void {
+    this.#partitions.heal();
+  }
+
+  #scheduleNext(): void {
+    const fault = this.#left.pop();
+    if (fault === undefined) return;
+    this.#world.after(drawLatency(this.#prng, this.#options.pause), () => {
+      if (this.#isFrozen) return;
+      this.#begin(fault);
+      this.#scheduleNext();
+    });
+  }
+
+  #begin(fault: ClusterFault): void {
+    switch (fault) {
+      case 'pause':
+        this.#pause();
+        return;
+      case 'partition':
+        this.#partitions.begin();
+        return;
+      case 'crash-of-all':
+        this.#world.coverage.add('crashesOfAll');
+        for (const site of this.#sites) site.faults.cut(this.#prng.pick(OUTCOMES));
+        return;
+      case 'corruption':
+        this.#corrupt();
+        return;
+    }
+  }
+
+  #pause(): void {
+    const { process } = this.#prng.pick(this.#sites);
+    if (!process.isUp || process.isPaused) return;
+    process.pause();
+    const { lives } = process;
+    this.#world.after(drawLatency(this.#prng, this.#options.pausedFor), () => {
+      const isIt = process.isUp && process.isPaused && process.lives === lives;
+      if (isIt && !this.#isFrozen) process.resume();
+    });
+  }
+
+  #corrupt(): void {
+    const slot = this.#prng.below(this.#slots);
+    const site = this.#prng.pick(this.#sites);
+    const rotten = this.#isRotten.get(slot) ?? new Set();
+    if (!rotten.has(site.index) && rotten.size >= this.#rottenMax) return;
+    rotten.add(site.index);
+    this.#isRotten.set(slot, rotten);
+    site.disk.corrupt(this.#prng.pick(site.reader.sectors(slot)));
+  }
+}

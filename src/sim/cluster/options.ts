@@ -1,0 +1,64 @@
+/**
+ * What a run with several replicas is made of, and what it tells when it is over.
+ */
+import type { ClientOptions } from '../clients/client.ts';
+import type { NetworkOptions } from '../clients/network.ts';
+import type { DiskOptions } from '../disk/disk.ts';
+import type { EngineSetup } from '../engine-setup.ts';
+import type { FaultOptions } from '../faults.ts';
+import type { ClockOptions } from '../process/clock.ts';
+import type { SubjectFactory } from '../subjects/subject.ts';
+import type { Coverage } from '../world/coverage.ts';
+import type { SimulationFailure } from '../world/failure.ts';
+import type { ClusterFaultOptions } from './cluster-faults.ts';
+import type { ClusterNetworkOptions } from './network.ts';
+
+export interface ClusterOptions {
+  /** A safe non-negative integer. */
+  readonly seed: number;
+  readonly replicaCount: number;
+  /** The engine of replica `index`, whose file says so. */
+  readonly engine: (index: number) => EngineSetup;
+  readonly quorums: ClusterQuorums;
+  readonly subject: SubjectFactory;
+  readonly clients?: number;
+  /** Requests of all clients together, registrations and repeats not counted. */
+  readonly requests?: number;
+  readonly client?: Partial<ClientOptions>;
+  /** Between clients and replicas. */
+  readonly network?: Partial<NetworkOptions>;
+  /** Between replicas. */
+  readonly peers?: Partial<ClusterNetworkOptions>;
+  readonly disk?: Partial<DiskOptions>;
+  /** Clock of each replica. Default: right ones. */
+  readonly clocks?: readonly ClockOptions[];
+  /** What befalls each replica on its own. Default: nothing. */
+  readonly siteFaults?: readonly Partial<FaultOptions>[];
+  readonly faults?: Partial<ClusterFaultOptions>;
+  /** Who is healed first and must get on without the others. Default: all. */
+  readonly core?: readonly number[];
+  /** The core cannot hear the others, nor they the core. Default: as it happens to be. */
+  readonly isCoreAlone?: boolean;
+  /** Virtual time until faults end even if requests are left, nanoseconds. */
+  readonly faultsNs?: number;
+  /** Virtual time for the core, and then for all, to come to one state, nanoseconds. */
+  readonly convergenceNs?: number;
+  readonly trace?: ((line: string) => void) | undefined;
+}
+
+/** How many replicas it takes. */
+export interface ClusterQuorums {
+  readonly replication: number;
+  readonly viewChange: number;
+}
+
+export interface ClusterReport {
+  readonly seed: number;
+  readonly replicaCount: number;
+  /** Fingerprint of every event and effect: 16 hexadecimal digits. */
+  readonly hash: string;
+  readonly failure: SimulationFailure | null;
+  readonly coverage: Coverage;
+  readonly virtualNs: number;
+  readonly opMax: number;
+}

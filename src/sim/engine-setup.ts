@@ -1,0 +1,63 @@
+/**
+ * What a run knows of an engine: how its file begins, how a life of it is made, and where checkers
+ * find what it wrote.
+ */
+import type { Machine } from '../engine/index.ts';
+import type { MessagePool } from '../wire/index.ts';
+import type { Life } from './process/life.ts';
+
+/** Which engine runs, and how its disk begins. */
+export interface EngineSetup {
+  /** 16 bytes. */
+  readonly cluster: Uint8Array;
+  /** Release of server and clients. */
+  readonly release: number;
+  /** Largest request, header included, bytes. */
+  readonly requestSizeMax: number;
+  /** Slots of its log; to count wraps. */
+  readonly slots: number;
+  /** The checkpoint after the one at an op; absent: it takes none. */
+  readonly checkpointAfter?: (op: number) => number;
+  /** It proposes a pulse when something is due; then nothing may stay overdue. */
+  readonly hasPulses: boolean;
+  /** What a fresh file holds. */
+  format(): readonly FileWrite[];
+  /** A new life; everything the engine knows is on the disk. */
+  open(machine: Machine, context: OpenContext): Life;
+  /** Takes back the pool of a life that is over, all put back, for another run. */
+  retire?(pool: MessagePool): void;
+  /** How checkers read its file; only of engines with peers. */
+  readonly file?: FileReader;
+}
+
+export interface FileWrite {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Reads [offset, offset + length) of a file as it is now. */
+export type ReadFile = (offset: number, length: number) => Uint8Array;
+
+/** What a checker sees in a file without the help of the engine that wrote it. */
+export interface FileReader {
+  state(read: ReadFile): FileState;
+  /** Whether the log holds the prepare at `op` whose checksum is at `bytes[offset, +16)`. */
+  holds(read: ReadFile, op: number, bytes: Uint8Array, offset: number): boolean;
+  /** Sectors that slot `slot` of the log uses, by offset. */
+  sectors(slot: number): readonly number[];
+}
+
+export interface FileState {
+  readonly view: number;
+  readonly logView: number;
+  /** Op of its checkpoint. */
+  readonly checkpoint: number;
+  readonly isRecovered: boolean;
+}
+
+export interface OpenContext {
+  /** Looks at the disk before the engine runs, as a host does. */
+  readonly read: ReadFile;
+  /** The pool of the life before, all put back: as good as a new one, and memory is not free. */
+  readonly pool: MessagePool | null;
+}
