@@ -1,7 +1,11 @@
 /**
- * The listener that clients connect to. It accepts, frames, refuses what clients never send, limits
- * what a connection may hold, and counts everything by reason. Nothing that arrives here can stop
- * the process: the worst outcome for a stranger is a closed connection and one log line.
+ * The listener that clients and other replicas connect to. It accepts, frames, refuses what clients
+ * never send, limits what a connection may hold, and counts everything by reason. Nothing that
+ * arrives here can stop the process: the worst outcome for a stranger is a closed connection and one
+ * log line.
+ *
+ * A connection whose first message is a hello claims to be a replica; it may send nothing but hellos
+ * and is the peer links' from then on (`peers/`).
  */
 import net, { type Socket } from 'node:net';
 import type { ConnectionId } from '../engine/index.ts';
@@ -14,6 +18,7 @@ import {
   type FramerResult,
   type Message,
   type MessagePool,
+  readCommand,
   readSize,
 } from '../wire/index.ts';
 import type { Address } from './address.ts';
@@ -27,9 +32,18 @@ import {
 } from './client-text.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { Counts } from './counts.ts';
-import { type CrowdLimits, crowdLimits, isStalled, mayTake, whoLeaves } from './crowding.ts';
+import {
+  type CrowdLimits,
+  crowdLimits,
+  isStalled,
+  mayTake,
+  noReserve,
+  type SlotReserve,
+  whoLeaves,
+} from './crowding.ts';
 import { systemCode } from './errors.ts';
 import { type LogLevel, type LogSink, printable, RateLimit } from './log.ts';
+import type { PeerDoor } from './peers/peer-links.ts';
 import { READ_BUFFER_SIZE, rewrapSocket } from './rewrap.ts';
 
 /** What the server reports; messages carry one reference, which the handler takes over. */
@@ -47,12 +61,15 @@ export interface ClientServerLimits extends CrowdLimits {
   readonly sendQueueMax: number;
   /** A connection that takes nothing for this long is cut, ms. */
   readonly drainTimeoutMs: number;
+  /** Connections more than `connectionsMax` that may come from where other replicas are. */
+  readonly peerConnectionsMax: number;
 }
 
 export const clientServerLimits: ClientServerLimits = {
   connectionsMax: 1_024,
   sendQueueMax: 4,
   drainTimeoutMs: 5_000,
+  peerConnectionsMax: 16,
   ...crowdLimits,
 };
 
@@ -63,6 +80,10 @@ export interface ClientServerOptions {
   /** Request limit, header included, bytes. */
   readonly requestSizeMax: number;
   readonly handler: ClientHandler;
+  /** Where hellos go. Left out: there are no other replicas, and hellos are refused. */
+  readonly peers?: PeerDoor;
+  /** Slots that clients leave to the other replicas. */
+  readonly reserve?: SlotReserve;
   readonly log: LogSink;
   readonly limits?: Partial<ClientServerLimits>;
   /** False reads accepted sockets by `data` events. */
@@ -85,7 +106,10 @@ export interface ClientServerCounters {
 
 /** What clients send. Anything else is a peer that has lost its way, or an attack. */
 const clientCommands: readonly Command[] = [Command.pingClient, Command.request, Command.status];
+const peerCommands: readonly Command[] = [...clientCommands, Command.hello];
 const SWEEP_INTERVAL_MS = 250;
+/** A sweep that comes this late says that this process was standing still, ms. */
+const SWEEP_LATE_MS = 1_000;
 const LOG_INTERVAL_MS = 1_000;
 const STATUS_QUEUE_BYTES_MAX = 65_536;
 const BACKLOG = 511;
@@ -93,6 +117,7 @@ const BACKLOG = 511;
 export class ClientServer implements ConnectionOwner {
   readonly #options: ClientServerOptions;
   readonly #limits: ClientServerLimits;
+  readonly #reserve: SlotReserve;
   readonly #server: net.Server;
   readonly #connections: Map<ConnectionId, Connection> = new Map();
   /** Connections that wait for a slot, longest wait first; the proven ones go before the others. */
@@ -102,6 +127,7 @@ export class ClientServer implements ConnectionOwner {
   #early: Socket[] | null = [];
   #idLast: ConnectionId = 0;
   #sweep: NodeJS.Timeout | null = null;
+  #sweptMs: number = 0;
   #closing: boolean = false;
   #onread: boolean;
   #readBuffer: Uint8Array | null = null;
@@ -117,6 +143,7 @@ export class ClientServer implements ConnectionOwner {
     assert(options.cluster.length === 16, 'ClientServer: a cluster id has 16 bytes');
     this.#options = options;
     this.#limits = { ...clientServerLimits, ...options.limits };
+    this.#reserve = options.reserve ?? noReserve;
     this.#onread = options.onread ?? true;
     this.#server = net.createServer({ noDelay: true, pauseOnConnect: true }, (socket) =>
       this.#accept(socket),
@@ -158,7 +185,7 @@ export class ClientServer implements ConnectionOwner {
     } else if (connection.sendingCount >= this.#limits.sendQueueMax) {
       this.#drop(message, 'send-queue-full');
     } else {
-      this.#sent.add(commandName(message.bytes[114]));
+      this.#sent.add(commandName(readCommand(message.bytes)));
       connection.send(message, readSize(message.bytes), performance.now());
       this.#armSweep();
     }
@@ -170,7 +197,7 @@ export class ClientServer implements ConnectionOwner {
     if (connection === undefined || connection.closed) {
       this.#dropped.add('disconnected');
     } else if (connection.sendBytes(bytes, STATUS_QUEUE_BYTES_MAX)) {
-      this.#sent.add(commandName(bytes[114]));
+      this.#sent.add(commandName(readCommand(bytes)));
     } else {
       this.#dropped.add('send-queue-full');
     }
@@ -185,9 +212,11 @@ export class ClientServer implements ConnectionOwner {
 
   /** To be called when messages were released: connections that wait for a slot go on. */
   resume(): void {
-    const { pool } = this.#options;
+    const { pool, peers } = this.#options;
+    peers?.resume();
     if (this.#blocked.length === 0 || this.#resuming) return;
-    if (pool.available('request') + pool.available('small') === 0) return;
+    const { request, small } = this.#reserve;
+    if (pool.available('request') <= request && pool.available('small') <= small) return;
     this.#resuming = true;
     const waiting = this.#blocked.sort((a, b) => Number(b.isProven) - Number(a.isProven));
     this.#blocked = [];
@@ -233,10 +262,26 @@ export class ClientServer implements ConnectionOwner {
       this.#refuse(connection, result.error);
       return;
     }
-    assert(result.message !== null, 'ClientServer: an outcome without a message');
-    this.#received.add(commandName(result.message.bytes[114]));
-    if (result.outcome === 'message') handler.onMessage(connection.id, result.message);
-    else handler.onOversize(connection.id, result.message);
+    const { message } = result;
+    assert(message !== null, 'ClientServer: an outcome without a message');
+    const command = readCommand(message.bytes);
+    this.#received.add(commandName(command));
+    if (result.outcome === 'message') {
+      if (connection.kind === 'stranger') {
+        connection.kind = command === Command.hello ? 'claim' : 'client';
+      }
+      const isClient = connection.kind === 'client';
+      if (isClient && command !== Command.hello) handler.onMessage(connection.id, message);
+      else this.#onPeerMessage(connection, message, !isClient && command === Command.hello);
+    } else if (connection.kind === 'claim' || connection.kind === 'peer') {
+      this.#onPeerMessage(connection, message, false);
+    } else {
+      handler.onOversize(connection.id, message);
+    }
+  }
+
+  onRefused(connection: Connection, reason: string, level: LogLevel, text: string): void {
+    if (!connection.closed) this.#cut(connection, reason, level, text);
   }
 
   onBlocked(connection: Connection): void {
@@ -245,15 +290,32 @@ export class ClientServer implements ConnectionOwner {
     this.#armSweep();
   }
 
-  onSent(_connection: Connection, message: Message): void {
+  onSent(connection: Connection, message: Message): void {
+    this.#options.peers?.onSent(connection, message);
     this.#options.pool.release(message);
     this.resume();
   }
 
+  /** On a connection between replicas, or one that mixes the two: only hellos are right. */
+  #onPeerMessage(connection: Connection, message: Message, isRight: boolean): void {
+    const { peers, pool } = this.#options;
+    if (isRight) {
+      assert(peers !== undefined, 'ClientServer: a hello that nobody wants');
+      peers.onHello(connection, message.bytes);
+    } else {
+      const command = readCommand(message.bytes);
+      this.#refuse(connection, { kind: 'unexpected-command', command });
+    }
+    pool.release(message);
+  }
+
   #accept(accepted: Socket): void {
     this.#accepted += 1;
+    const isExpected = this.#options.peers?.isExpected(accepted.remoteAddress ?? '') === true;
+    const { connectionsMax, peerConnectionsMax } = this.#limits;
+    const max = connectionsMax + (isExpected ? peerConnectionsMax : 0);
     const count = this.#connections.size + (this.#early?.length ?? 0);
-    if (this.#closing || (count >= this.#limits.connectionsMax && !this.#makeRoom())) {
+    if (this.#closing || (count >= max && !this.#makeRoom())) {
       this.#closed.add('connections-max');
       const peer = peerText(accepted);
       this.#warn('connections-max', `connection from ${peer} refused: too many connections`);
@@ -268,7 +330,9 @@ export class ClientServer implements ConnectionOwner {
 
   /** Cuts the connection that is worth least, if any may be cut. */
   #makeRoom(): boolean {
-    const open = [...this.#connections.values()].filter(({ closed }) => !closed);
+    const open = [...this.#connections.values()].filter(
+      ({ closed, kind }) => !closed && kind !== 'peer',
+    );
     if (open.length < this.#limits.connectionsMax && this.#early === null) return true;
     const leaving = whoLeaves(open, performance.now(), this.#limits);
     if (leaving === null) return false;
@@ -280,8 +344,9 @@ export class ClientServer implements ConnectionOwner {
     if (accepted.destroyed) return;
     const peer = peerText(accepted);
     this.#idLast += 1;
-    const { pool, cluster, requestSizeMax } = this.#options;
-    const options = { pool, cluster, requestSizeMax, commands: clientCommands };
+    const { pool, cluster, requestSizeMax, peers } = this.#options;
+    const commands = peers === undefined ? clientCommands : peerCommands;
+    const options = { pool, cluster, requestSizeMax, commands };
     const connection = new Connection({
       id: this.#idLast,
       peer,
@@ -290,7 +355,7 @@ export class ClientServer implements ConnectionOwner {
       makeFramer: (guest) =>
         new Framer({
           ...options,
-          mayTake: (slotClass) => mayTake(pool, slotClass, guest.isProven),
+          mayTake: (slotClass) => mayTake(pool, slotClass, guest.isProven, this.#reserve),
         }),
     });
     const socket = this.#wrap(accepted, connection);
@@ -326,7 +391,9 @@ export class ClientServer implements ConnectionOwner {
     connection.releaseAll();
     this.#connections.delete(connection.id);
     this.#blocked = this.#blocked.filter((other) => other !== connection);
-    if (!this.#closing) this.#options.handler.onDisconnected(connection.id);
+    const isPeer = connection.kind === 'claim' || connection.kind === 'peer';
+    if (isPeer) this.#options.peers?.onClosed(connection);
+    else if (!this.#closing) this.#options.handler.onDisconnected(connection.id);
   }
 
   #refuse(connection: Connection, error: FramerError): void {
@@ -358,16 +425,20 @@ export class ClientServer implements ConnectionOwner {
   /** Looks for connections that hold something for too long; runs only while any could. */
   #armSweep(): void {
     if (this.#sweep !== null || this.#closing) return;
+    this.#sweptMs = performance.now();
     this.#sweep = setInterval(() => this.#sweepOnce(), SWEEP_INTERVAL_MS);
     this.#sweep.unref();
   }
 
   #sweepOnce(): void {
     const nowMs = performance.now();
+    const wasLate = nowMs - this.#sweptMs > SWEEP_LATE_MS;
+    this.#sweptMs = nowMs;
     const isFull = this.#blocked.length > 0;
     let sending = 0;
     for (const connection of this.#connections.values()) {
       if (connection.closed) continue;
+      if (wasLate) connection.excuse(nowMs);
       if (connection.sendingMs(nowMs) > this.#limits.drainTimeoutMs) {
         this.#cut(connection, 'send-stalled');
       } else if (isFull && isStalled(connection, nowMs, this.#limits)) {

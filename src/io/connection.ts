@@ -7,9 +7,18 @@ import type { Socket } from 'node:net';
 import { assert } from '../stdx/index.ts';
 import type { Framer, FramerResult, Message } from '../wire/index.ts';
 import type { Guest } from './crowding.ts';
+import type { LogLevel } from './log.ts';
+
+/**
+ * What is at the other end: `stranger` until its first whole message; then a `client`, or somebody
+ * who claims to be a replica (`claim`), or a replica that has proven it (`peer`).
+ */
+export type ConnectionKind = 'stranger' | 'client' | 'claim' | 'peer';
 
 export interface ConnectionOwner {
   onOutcome(connection: Connection, result: FramerResult): void;
+  /** It is to be cut, for a reason that counters show; the text is for the log. */
+  onRefused(connection: Connection, reason: string, level: LogLevel, text: string): void;
   /** The framer wants a slot and there is none. */
   onBlocked(connection: Connection): void;
   /** One reference to the message comes back. */
@@ -40,7 +49,7 @@ export class Connection implements Guest {
   #receivingSinceMs: number | null = null;
   /** When bytes last arrived; at first, when it connected. */
   #heardMs: number;
-  #isProven: boolean = false;
+  kind: ConnectionKind = 'stranger';
 
   constructor(options: ConnectionOptions) {
     this.id = options.id;
@@ -50,9 +59,9 @@ export class Connection implements Guest {
     this.#heardMs = options.nowMs;
   }
 
-  /** It has sent a whole valid message. */
+  /** It has sent a whole valid message, and does not only claim something. */
   get isProven(): boolean {
-    return this.#isProven;
+    return this.kind === 'client' || this.kind === 'peer';
   }
 
   get closed(): boolean {
@@ -94,7 +103,7 @@ export class Connection implements Guest {
         return false;
       } else {
         this.#receivingSinceMs = null;
-        this.#report(result);
+        this.#owner.onOutcome(this, result);
       }
     }
     return !this.#closed;
@@ -114,15 +123,10 @@ export class Connection implements Guest {
     // It was not read while it waited: that was our silence, not its.
     this.#heardMs = nowMs;
     if (result.outcome === 'need-more') this.#receivingSinceMs = nowMs;
-    else this.#report(result);
+    else this.#owner.onOutcome(this, result);
     if (this.#closed) return;
     // The rest is a copy of ours by now, whatever the chunk was.
     if (this.receive(rest.subarray(result.consumed), nowMs, false)) this.#socket?.resume();
-  }
-
-  #report(result: FramerResult): void {
-    if (result.outcome === 'message') this.#isProven = true;
-    this.#owner.onOutcome(this, result);
   }
 
   /** Hands the message to the socket; `onSent` gives the reference back. */
@@ -160,6 +164,18 @@ export class Connection implements Guest {
   /** How long nothing has arrived. */
   idleMs(nowMs: number): number {
     return Math.max(0, nowMs - this.#heardMs);
+  }
+
+  /** This process itself was standing still until now: nobody else's silence counts. */
+  excuse(nowMs: number): void {
+    this.#heardMs = nowMs;
+    if (this.#receivingSinceMs !== null) this.#receivingSinceMs = nowMs;
+    this.#sendingSinceMs = nowMs;
+  }
+
+  /** Asks the owner to cut it. */
+  refuse(reason: string, level: LogLevel, text: string): void {
+    if (!this.#closed) this.#owner.onRefused(this, reason, level, text);
   }
 
   /** Cuts the connection; what the kernel has not taken is lost. */

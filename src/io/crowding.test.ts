@@ -27,6 +27,25 @@ test('a stranger gets the first half of the slots, a proven guest all of them', 
   for (const message of taken) if (message !== null) pool.release(message);
 });
 
+test('what is reserved for peers no client gets, proven or not', () => {
+  const sizes = { requestSlotSize: 4096, requestSlots: 6, replySlots: 0, smallSlots: 1 };
+  const pool = new MessagePool(sizes);
+  const reserve = { request: 2, small: 1, reply: 0 };
+  const taken = [];
+  const allowed: boolean[][] = [[], []];
+  for (let i = 0; i < 6; i++) {
+    allowed[0]?.push(mayTake(pool, 'request', false, reserve));
+    allowed[1]?.push(mayTake(pool, 'request', true, reserve));
+    taken.push(pool.acquire('request'));
+  }
+  assert.deepEqual(allowed, [
+    [true, true, false, false, false, false],
+    [true, true, true, true, false, false],
+  ]);
+  assert.equal(mayTake(pool, 'small', true, reserve), false);
+  for (const message of taken) if (message !== null) pool.release(message);
+});
+
 test('a half-received message stalls by its pause or by its age', () => {
   const cases: readonly [boolean, number, number, boolean][] = [
     // proven, idle, receiving, stalled

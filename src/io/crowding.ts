@@ -38,10 +38,21 @@ export const crowdLimits: CrowdLimits = {
   idleMs: 65_000,
 };
 
+/** Slots that no client may take, so that other replicas are always heard. */
+export type SlotReserve = { readonly [slotClass in SlotClass]: number };
+
+export const noReserve: SlotReserve = { request: 0, small: 0, reply: 0 };
+
 /** Whether a message of this guest may take a slot now, if one is free. */
-export function mayTake(pool: MessagePool, slotClass: SlotClass, isProven: boolean): boolean {
-  if (isProven) return true;
-  return pool.available(slotClass) > Math.floor(pool.capacity(slotClass) / 2);
+export function mayTake(
+  pool: MessagePool,
+  slotClass: SlotClass,
+  isProven: boolean,
+  reserve: SlotReserve = noReserve,
+): boolean {
+  const available = pool.available(slotClass) - reserve[slotClass];
+  if (isProven) return available > 0;
+  return available > Math.floor((pool.capacity(slotClass) - reserve[slotClass]) / 2);
 }
 
 /** Whether a guest holds a slot that others wait for, and does too little to fill it. */
