@@ -20,7 +20,6 @@ import {
   EvictionReason,
   HEADER_SIZE,
   type Message,
-  type MessagePool,
   OPERATION_RECONFIGURE,
   OPERATION_REGISTER,
   PingClientOffset,
@@ -35,38 +34,30 @@ import {
   requestProblem,
 } from '../wire/index.ts';
 import { Clients } from './clients.ts';
-import type { Counters, DropReason, RefuseReason } from './counters.ts';
-import { type Author, buildEviction, buildPong, refreshReply } from './message.ts';
-import type { Outbox } from './outbox.ts';
-import type { ReplicatedState } from './state.ts';
-
-/** What admission has to know of the rest of the replica, asked anew for each message. */
-export interface Standing {
-  /** Serving: recovered, and primary of its view. */
-  readonly isServing: boolean;
-  /** The disk is full. */
-  readonly isReadOnly: boolean;
-  readonly author: Author;
-  /** Prepares that are not executed yet. */
-  readonly pipeline: readonly Message[];
-}
+import type { DropReason, RefuseReason } from './counters.ts';
+import {
+  type Author,
+  buildEviction,
+  buildPong,
+  buildPongUnasked,
+  refreshReply,
+} from './message.ts';
+import type { Parts } from './parts.ts';
 
 export interface AdmissionOptions {
-  readonly pool: MessagePool;
-  readonly outbox: Outbox;
-  readonly counters: Counters;
-  readonly state: ReplicatedState;
   readonly requestSizeMax: number;
   /** Lowest release of clients that are served; the highest is the replica's own. */
   readonly releaseClientMin: number;
 }
 
 export class Admission {
+  readonly #parts: Parts;
   readonly #options: AdmissionOptions;
   readonly #clients: Clients = new Clients();
   readonly #queue: Message[] = [];
 
-  constructor(options: AdmissionOptions) {
+  constructor(parts: Parts, options: AdmissionOptions) {
+    this.#parts = parts;
     this.#options = options;
   }
 
@@ -76,34 +67,62 @@ export class Admission {
   }
 
   /** A verified message from a client connection; takes over the reference. */
-  onMessage(connection: ConnectionId, message: Message, standing: Standing): void {
+  onMessage(connection: ConnectionId, message: Message): void {
     const command = readCommand(message.bytes);
     if (command === Command.request) {
-      if (this.#admit(connection, message, standing, false)) {
-        this.#queue.push(message);
-        return;
-      }
-    } else if (command === Command.pingClient) {
-      this.#onPing(connection, message.bytes, standing);
+      this.#onRequest(connection, message);
+      return;
+    }
+    if (command === Command.pingClient) {
+      this.#onPing(connection, message.bytes);
     } else {
-      this.#options.outbox.trace('warn', 'unexpected-command', { command: commandName(command) });
+      this.#parts.outbox.trace('warn', 'unexpected-command', { command: commandName(command) });
       this.#close(connection, 'unexpected-command');
     }
-    this.#options.pool.release(message);
+    this.#parts.pool.release(message);
+  }
+
+  /**
+   * A request that another replica passes on, or that was held here until this replica became the
+   * primary; takes over the reference.
+   */
+  onForwarded(message: Message): void {
+    const { member, pool } = this.#parts;
+    if (readCommand(message.bytes) === Command.request && member.isNormalPrimary) {
+      this.#onRequest(null, message);
+    } else {
+      pool.release(message);
+    }
+  }
+
+  /** Leads no more: what waits here is asked for again. */
+  onOfficeLost(): void {
+    this.releaseMessages();
+  }
+
+  /** A new primary tells all clients at once whom to ask. */
+  redirectClients(): void {
+    const { pool, outbox, member } = this.#parts;
+    for (const connection of this.#clients.connections()) {
+      const pong = pool.acquire('small');
+      if (pong === null) return;
+      buildPongUnasked(pong.bytes, member.authorToClients(), pool.checksum);
+      outbox.send(connection, pong);
+    }
   }
 
   /** The header of a request whose body was too large to keep; takes over the reference. */
-  onOversize(connection: ConnectionId, message: Message, standing: Standing): void {
+  onOversize(connection: ConnectionId, message: Message): void {
     if (readCommand(message.bytes) === Command.request) {
       assert(
         readSize(message.bytes) > this.#options.requestSizeMax,
         'Admission: not an oversize request',
       );
-      this.#admit(connection, message, standing, true);
+      this.#admit(connection, message, true);
     } else {
       this.#close(connection, 'unexpected-command');
     }
-    this.#options.pool.release(message);
+    this.#parts.pool.release(message);
   }
 
   onDisconnected(connection: ConnectionId): void {
@@ -114,31 +133,31 @@ export class Admission {
    * The next request to prepare; the caller takes over the reference. Sessions may have changed
    * since it was queued, so it is checked again.
    */
-  next(standing: Standing): Message | null {
+  next(): Message | null {
     for (;;) {
       const message = this.#queue.shift();
       if (message === undefined) return null;
       const { bytes } = message;
       const connection = this.#clients.connectionOf(bytes, RequestOffset.client);
-      if (this.#checkSession(connection, bytes, standing)) return message;
-      this.#options.pool.release(message);
+      if (this.#checkSession(connection, bytes)) return message;
+      this.#parts.pool.release(message);
     }
   }
 
-  /** Sends a reply of the current view to its client; takes over one reference. */
+  /** Sends a reply to its client, as one of the current view; takes over one reference. */
   sendReply(reply: Message, client: Uint8Array, offset: number): void {
     const connection = this.#clients.connectionOf(client, offset);
     if (connection === null) {
-      this.#options.counters.drop('no-connection');
-      this.#options.pool.release(reply);
+      this.#parts.counters.drop('no-connection');
+      this.#parts.pool.release(reply);
       return;
     }
-    this.#options.outbox.send(connection, reply);
+    this.#sendCurrent(connection, reply);
   }
 
   /** Gives back every message it holds. */
   releaseMessages(): void {
-    for (const message of this.#queue) this.#options.pool.release(message);
+    for (const message of this.#queue) this.#parts.pool.release(message);
     this.#queue.length = 0;
   }
 
@@ -151,32 +170,63 @@ export class Admission {
     this.#clients.invariants();
   }
 
+  #onRequest(connection: ConnectionId | null, message: Message): void {
+    const { member, pool, heldRequests } = this.#parts;
+    if (member.isNormalPrimary || member.isSolo) {
+      if (this.#admit(connection, message, false)) this.#queue.push(message);
+      else pool.release(message);
+    } else {
+      if (this.#mayHold(connection, message)) heldRequests.hold(message);
+      pool.release(message);
+    }
+  }
+
   /** All checks of a request; whether it may be queued. Never keeps the message itself. */
-  #admit(
-    connection: ConnectionId,
-    message: Message,
-    standing: Standing,
-    isOversize: boolean,
-  ): boolean {
+  #admit(connection: ConnectionId | null, message: Message, isOversize: boolean): boolean {
+    const { member, checkpoints } = this.#parts;
     const { bytes } = message;
     if (requestProblem(bytes) !== null) return this.#drop('invalid-header');
-    if (!standing.isServing) return this.#drop('not-normal');
-    if (readView(bytes) > standing.author.view) return this.#drop('newer-view');
+    if (!member.isNormalPrimary) return this.#drop('not-normal');
+    if (readView(bytes) > member.view) return this.#drop('newer-view');
     if (!this.#hear(connection, bytes, RequestOffset.client, false)) return false;
+    const author = member.authorToClients();
     const refusal =
-      this.#releaseRefusal(bytes, standing.author) ??
+      this.#releaseRefusal(bytes, author) ??
       (isOversize || readSize(bytes) > this.#options.requestSizeMax
         ? 'invalid-request-body-size'
         : this.#bodyRefusal(bytes));
     if (refusal !== null) {
-      this.#evict(connection, bytes, RequestOffset.client, refusal, standing.author);
+      this.#evict(connection, bytes, RequestOffset.client, refusal, author);
       return false;
     }
-    if (!this.#checkSession(connection, bytes, standing)) return false;
-    if (this.#isInFlight(bytes, standing.pipeline)) return this.#drop('in-flight');
-    if (standing.isReadOnly) return this.#drop('read-only');
+    if (!this.#checkSession(connection, bytes)) return false;
+    if (this.#isInFlight(bytes)) return this.#drop('in-flight');
+    if (checkpoints.isReadOnly) return this.#drop('read-only');
     if (this.#queue.length >= REQUEST_QUEUE_MAX) return this.#drop('queue-full');
     return true;
+  }
+
+  /** At a backup: whether the request could be one for the primary. It is not judged here. */
+  #mayHold(connection: ConnectionId | null, message: Message): boolean {
+    const { member, state } = this.#parts;
+    const { bytes } = message;
+    if (requestProblem(bytes) !== null) return this.#drop('invalid-header');
+    if (connection === null || member.status === 'recovering') return this.#drop('not-normal');
+    if (!this.#hear(connection, bytes, RequestOffset.client, false)) return false;
+    if (readSize(bytes) > this.#options.requestSizeMax) return this.#drop('not-primary');
+    switch (state.sessions.check(bytes)) {
+      case 'accept':
+      // What this replica has not executed yet may have made the session, or moved it on.
+      case 'session-newer':
+      case 'request-gap':
+      case 'request-parent':
+        return true;
+      case 'resend':
+        this.#resend(connection, bytes);
+        return false;
+      default:
+        return this.#drop('not-primary');
+    }
   }
 
   #releaseRefusal(bytes: Uint8Array, author: Author): RefuseReason | null {
@@ -199,28 +249,29 @@ export class Admission {
     if (operation < OPERATION_MACHINE_MIN) return null;
     const body = bytes.subarray(HEADER_SIZE, size);
     const bodySizeMax = this.#options.requestSizeMax - HEADER_SIZE;
-    const validity = this.#options.state.machine.validate(operation, body, bodySizeMax);
+    const validity = this.#parts.state.machine.validate(operation, body, bodySizeMax);
     if (validity === 'invalid-operation') return 'invalid-request-operation';
     return validity === 'invalid-body' ? 'invalid-request-body' : null;
   }
 
   /** Whether sessions let the request pass; otherwise it is answered, evicted or dropped here. */
-  #checkSession(connection: ConnectionId | null, bytes: Uint8Array, standing: Standing): boolean {
-    const verdict = this.#options.state.sessions.check(bytes);
+  #checkSession(connection: ConnectionId | null, bytes: Uint8Array): boolean {
+    const author = this.#parts.member.authorToClients();
+    const verdict = this.#parts.state.sessions.check(bytes);
     switch (verdict) {
       case 'accept':
         return true;
       case 'resend':
-        this.#resend(connection, bytes, standing.author);
+        this.#resend(connection, bytes);
         return false;
       case 'no-session':
         // Its register request may be among those not executed yet.
-        if (this.#isInFlight(bytes, standing.pipeline)) return this.#drop('in-flight');
-        this.#evict(connection, bytes, RequestOffset.client, verdict, standing.author);
+        if (this.#isInFlight(bytes)) return this.#drop('in-flight');
+        this.#evict(connection, bytes, RequestOffset.client, verdict, author);
         return false;
       case 'session-too-low':
       case 'session-release-mismatch':
-        this.#evict(connection, bytes, RequestOffset.client, verdict, standing.author);
+        this.#evict(connection, bytes, RequestOffset.client, verdict, author);
         return false;
       case 'session-newer':
       case 'request-older':
@@ -231,46 +282,71 @@ export class Admission {
     }
   }
 
-  /** The stored reply once more, in the current view. */
-  #resend(connection: ConnectionId | null, bytes: Uint8Array, author: Author): void {
-    const { pool, state, outbox } = this.#options;
-    if (connection === null) return void this.#drop('no-connection');
+  /** The stored reply once more. */
+  #resend(connection: ConnectionId | null, bytes: Uint8Array): void {
+    const { pool, state } = this.#parts;
+    const to = connection ?? this.#clients.connectionOf(bytes, RequestOffset.client);
+    if (to === null) return void this.#drop('no-connection');
     const stored = state.sessions.reply(state.sessions.find(bytes, RequestOffset.client));
-    if (readView(stored.bytes) === author.view) {
-      pool.retain(stored);
-      outbox.send(connection, stored);
+    pool.retain(stored);
+    this.#sendCurrent(to, stored);
+  }
+
+  /** A reply that must not name an older view than the client could know; takes a reference. */
+  #sendCurrent(connection: ConnectionId, reply: Message): void {
+    const { pool, outbox, member } = this.#parts;
+    const { view } = member.authorToClients();
+    if (readView(reply.bytes) >= view) {
+      outbox.send(connection, reply);
       return;
     }
     // A message that was sent never changes: the one with a newer view is a copy.
     const copy = pool.acquire('reply');
-    if (copy === null) return void this.#drop('no-slot');
-    copy.bytes.set(stored.bytes.subarray(0, readSize(stored.bytes)));
-    refreshReply(copy.bytes, author.view, pool.checksum);
-    outbox.send(connection, copy);
+    if (copy !== null) {
+      copy.bytes.set(reply.bytes.subarray(0, readSize(reply.bytes)));
+      refreshReply(copy.bytes, view, pool.checksum);
+      outbox.send(connection, copy);
+    } else {
+      this.#drop('no-slot');
+    }
+    pool.release(reply);
   }
 
-  #onPing(connection: ConnectionId, bytes: Uint8Array, standing: Standing): void {
-    const { pool, outbox, state } = this.#options;
+  #onPing(connection: ConnectionId, bytes: Uint8Array): void {
+    const { pool, outbox, member } = this.#parts;
     if (pingClientProblem(bytes) !== null) return void this.#drop('invalid-header');
-    if (!standing.isServing) return void this.#drop('not-normal');
+    if (member.status === 'recovering') return void this.#drop('not-normal');
     if (!this.#hear(connection, bytes, PingClientOffset.client, true)) return;
-    const session = readSafeU64(bytes, PingClientOffset.session);
-    const isUnknown = state.sessions.find(bytes, PingClientOffset.client) < 0;
-    // A session number above what is executed here may yet turn out to be a good one.
-    const isGone = isUnknown && session !== null && session > 0 && session <= state.commitMin;
-    const refusal = isGone ? 'no-session' : this.#releaseRefusal(bytes, standing.author);
+    const author = member.authorToClients();
+    const refusal = member.isNormalPrimary ? this.#pingRefusal(bytes, author) : null;
     if (refusal !== null) {
-      this.#evict(connection, bytes, PingClientOffset.client, refusal, standing.author);
+      this.#evict(connection, bytes, PingClientOffset.client, refusal, author);
       return;
     }
     const pong = pool.acquire('small');
     if (pong === null) return void this.#drop('no-slot');
-    buildPong(pong.bytes, bytes, standing.author, pool.checksum);
+    buildPong(pong.bytes, bytes, author, pool.checksum);
     outbox.send(connection, pong);
   }
 
+  #pingRefusal(bytes: Uint8Array, author: Author): RefuseReason | null {
+    const { state } = this.#parts;
+    const session = readSafeU64(bytes, PingClientOffset.session);
+    const isUnknown = state.sessions.find(bytes, PingClientOffset.client) < 0;
+    // A session number above what is executed here may yet turn out to be a good one.
+    const isGone = isUnknown && session !== null && session > 0 && session <= state.commitMin;
+    return isGone ? 'no-session' : this.#releaseRefusal(bytes, author);
+  }
+
   /** Notes where the client is; `false` when the connection had to be closed. */
-  #hear(connection: ConnectionId, bytes: Uint8Array, offset: number, isPing: boolean): boolean {
+  #hear(
+    connection: ConnectionId | null,
+    bytes: Uint8Array,
+    offset: number,
+    isPing: boolean,
+  ): boolean {
+    // What another replica passes on says nothing of where the client is.
+    if (connection === null) return true;
     const heard = this.#clients.hear(connection, bytes, offset, isPing);
     if (heard.kind === 'moved') this.#close(heard.from, 'client-replaced');
     if (heard.kind !== 'changed') return true;
@@ -279,10 +355,10 @@ export class Admission {
   }
 
   /** Whether a request or prepare of the client is under way already. */
-  #isInFlight(request: Uint8Array, pipeline: readonly Message[]): boolean {
+  #isInFlight(request: Uint8Array): boolean {
     const at = RequestOffset.client;
-    for (const { bytes } of pipeline) {
-      if (bytesEqual(bytes, PrepareOffset.client, request, at, 16)) return true;
+    for (const header of this.#parts.primary.prepares()) {
+      if (bytesEqual(header, PrepareOffset.client, request, at, 16)) return true;
     }
     for (const { bytes } of this.#queue) {
       if (bytesEqual(bytes, at, request, at, 16)) return true;
@@ -297,7 +373,8 @@ export class Admission {
     reason: RefuseReason,
     author: Author,
   ): void {
-    const { pool, outbox, counters, releaseClientMin } = this.#options;
+    const { pool, outbox, counters } = this.#parts;
+    const { releaseClientMin } = this.#options;
     const code = evictionCodes[reason];
     assert(code !== undefined, 'Admission: not a reason for an eviction');
     counters.refuse(reason);
@@ -318,13 +395,13 @@ export class Admission {
 
   #close(connection: ConnectionId, reason: RefuseReason): void {
     this.#clients.forget(connection);
-    this.#options.counters.refuse(reason);
-    this.#options.outbox.close(connection, reason);
+    this.#parts.counters.refuse(reason);
+    this.#parts.outbox.close(connection, reason);
   }
 
   /** Counts; returns `false` so that a check can end with it. */
   #drop(reason: DropReason): false {
-    this.#options.counters.drop(reason);
+    this.#parts.counters.drop(reason);
     return false;
   }
 }

@@ -89,6 +89,11 @@ export class Checkpoints {
     return this.#phase !== 'idle';
   }
 
+  /** Whether one more operation may be executed now. */
+  get mayCommit(): boolean {
+    return !this.isBusy;
+  }
+
   /** The disk is full. */
   get isReadOnly(): boolean {
     return this.#failed.length > 0;
@@ -97,6 +102,17 @@ export class Checkpoints {
   /** Highest op that may be written to the log. */
   get prepareMax(): number {
     return prepareMax(this.#options.geometry, this.#options.superblock.current.checkpoint.op);
+  }
+
+  /**
+   * The highest op that may be prepared here, or judged by the checkpoint it names: with short
+   * logs the next but one checkpoint can lie below `prepareMax`, and its successor would have to
+   * name one that is not made yet.
+   */
+  get authorMax(): number {
+    const { geometry, superblock } = this.#options;
+    const next = checkpointAfter(geometry, superblock.current.checkpoint.op);
+    return Math.min(this.prepareMax, checkpointAfter(geometry, next));
   }
 
   /**
@@ -162,8 +178,9 @@ export class Checkpoints {
 
   /** The superblock names the checkpoint: the log may forget, execution goes on. */
   onSuperblock(): void {
-    assert(this.#phase === 'superblock', 'Checkpoints: nobody waits for the superblock');
     const { outbox, superblock } = this.#options;
+    const isDone = superblock.current.checkpoint.op === this.#reference?.op;
+    if (this.#phase !== 'superblock' || !isDone) return;
     this.blocks.commit(superblock.current.checkpoint.manifest);
     this.releaseMessages();
     this.#phase = 'idle';

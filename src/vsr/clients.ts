@@ -44,6 +44,11 @@ export class Clients {
     return this.#connections.get(clientKey(bytes, offset)) ?? null;
   }
 
+  /** Connections on which a client was heard. */
+  connections(): Iterable<ConnectionId> {
+    return this.#clients.keys();
+  }
+
   /** The connection is gone. */
   forget(connection: ConnectionId): void {
     const client = this.#clients.get(connection);
@@ -60,7 +65,7 @@ export class Clients {
 }
 
 /** 16 bytes as a string of 8 characters: a key, not for reading. */
-function clientKey(bytes: Uint8Array, offset: number): string {
+export function clientKey(bytes: Uint8Array, offset: number): string {
   assert(bytes.length >= offset + 16, 'clientKey: too short');
   let key = '';
   for (let i = offset; i < offset + 16; i += 2) {

@@ -6,6 +6,8 @@
 const dropped = {
   /** Not serving (yet): recovering. */
   'not-normal': 0,
+  /** A backup, and nothing that it would keep for the primary. */
+  'not-primary': 0,
   /** The client has seen a newer view than this replica. */
   'newer-view': 0,
   /** Breaks a field rule of its command. */

@@ -39,6 +39,7 @@ export {
   type SuperblockError,
   type SuperblockRead,
 } from './file/superblock-codec.ts';
+export type { Parts } from './parts.ts';
 export { type PoolSizes, poolSizes } from './pool-sizes.ts';
 export type { Harness } from './recovery/recovery.ts';
 export {
@@ -48,3 +49,9 @@ export {
   type ReplicaOptions,
 } from './replica.ts';
 export type { ReplicaStatus } from './status.ts';
+export {
+  createTopology,
+  TOPOLOGY_NAMES,
+  type Topology,
+  type TopologyName,
+} from './topology/index.ts';

@@ -176,6 +176,14 @@ export function buildPong(
   sealHeader(bytes, checksum);
 }
 
+/** A pong that no ping has asked for: its timestamp is the highest there is. */
+export function buildPongUnasked(bytes: Uint8Array, author: Author, checksum: Checksum): void {
+  initHeader(bytes, { ...author, command: Command.pongClient, size: HEADER_SIZE });
+  bytes.set(CHECKSUM_EMPTY, Offset.checksumBody);
+  bytes.fill(0xff, PongClientOffset.pingTimestampMonotonic, PongClientOffset.reserved);
+  sealHeader(bytes, checksum);
+}
+
 /** `source[offset, +16)` is the client that is told to go away. */
 export function buildEviction(
   bytes: Uint8Array,

@@ -16,16 +16,22 @@ import { assert, U64_ZERO } from '../stdx/index.ts';
 import type { Message } from '../wire/index.ts';
 
 /** Who asked for a storage operation. */
-export const Part = { journal: 0, superblock: 1, checkpoint: 2, recovery: 3 } as const;
+export const Part = { journal: 0, superblock: 1, checkpoint: 2, recovery: 3, sync: 4 } as const;
 export type Part = (typeof Part)[keyof typeof Part];
-const PARTS = 4;
+const PARTS = 5;
 
 export class Outbox {
+  readonly #release: ((message: Message) => void) | null;
   #effects: Effect[] = [];
   #now: Instant = { monoNs: 0, wall: U64_ZERO };
   #tokens: number = 0;
   #halted: boolean = false;
   #writes: number = 0;
+
+  /** `release` gets the messages that were to be sent after a halt. */
+  constructor(release: ((message: Message) => void) | null = null) {
+    this.#release = release;
+  }
 
   get now(): Instant {
     return this.#now;
@@ -56,14 +62,20 @@ export class Outbox {
   /** The part that a token belongs to. */
   partOf(token: number): Part {
     const part = token % PARTS;
-    assert(part === 0 || part === 1 || part === 2 || part === 3, 'Outbox: not a token');
-    return part;
+    assert(part < PARTS, 'Outbox: not a token');
+    return part as Part;
   }
 
   /** Passes the caller's reference to the driver. */
   send(connection: ConnectionId, message: Message): void {
     assert(message.references > 0, 'Outbox: a message that nobody holds');
     this.#push({ type: 'send', connection, message });
+  }
+
+  /** Passes the caller's reference to the driver. */
+  sendPeer(replica: number, message: Message): void {
+    assert(message.references > 0, 'Outbox: a message that nobody holds');
+    this.#push({ type: 'send-peer', replica, message });
   }
 
   close(connection: ConnectionId, reason: string): void {
@@ -101,6 +113,12 @@ export class Outbox {
     this.#push({ type: 'ready' });
   }
 
+  /** Asks for a new life over the file as it is now; nothing that comes after it counts. */
+  restart(): void {
+    this.#push({ type: 'restart' });
+    this.#halted = true;
+  }
+
   trace(
     level: 'debug' | 'info' | 'warn' | 'error',
     event: string,
@@ -116,8 +134,11 @@ export class Outbox {
   }
 
   #push(effect: Effect): void {
-    if (this.#halted) return;
-    this.#effects.push(effect);
+    if (!this.#halted) {
+      this.#effects.push(effect);
+    } else if (effect.type === 'send' || effect.type === 'send-peer') {
+      this.#release?.(effect.message);
+    }
   }
 
   #token(part: Part): number {

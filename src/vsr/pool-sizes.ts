@@ -5,15 +5,23 @@
 import { CLIENTS_MAX, PIPELINE_MAX, REQUEST_QUEUE_MAX } from '../engine/index.ts';
 import { assert } from '../stdx/index.ts';
 import { type Geometry, geometryProblem } from './file/geometry.ts';
+import { JOURNAL_PENDING_MAX, JOURNAL_READS_MAX } from './log/journal.ts';
+import { PREPARES_CACHED_MAX } from './log/prepare-cache.ts';
 
 /** Replies that hold the blocks of a checkpoint on their way to disk. */
 export const STAGING_SLOTS = 2;
+/** Blocks of a checkpoint that is copied from or to another replica. */
+const SYNC_SLOTS = 12;
 /** Connections whose next request is being received; others wait with full sockets. */
 const RECEIVING = 64;
 /** Replies that a newer one has replaced in its session while they were still being sent. */
 const REPLIES_LEAVING = 16;
 /** Pongs, evictions and status answers on their way. */
 const SMALL_LEAVING = 64;
+/** Messages without a body that may wait on the way to one other replica, or be arriving from it. */
+const SMALL_PER_PEER = 320;
+/** Prepares arriving from one other replica, or forwarded and on their way although executed. */
+const PREPARES_PER_PEER: number = 1 + PIPELINE_MAX;
 
 export interface PoolSizes {
   /** Bytes. */
@@ -23,16 +31,18 @@ export interface PoolSizes {
   readonly smallSlots: number;
 }
 
-/** The options of the pool that a replica with this geometry needs. */
-export function poolSizes(geometry: Geometry): PoolSizes {
+/** The options of the pool that a replica with this geometry needs in a cluster of that size. */
+export function poolSizes(geometry: Geometry, replicaCount: number = 1): PoolSizes {
   assert(geometryProblem(geometry) === null, 'poolSizes: bad geometry');
-  const requests = PIPELINE_MAX + REQUEST_QUEUE_MAX + RECEIVING;
+  const peers = replicaCount - 1;
+  const log = peers === 0 ? 0 : PREPARES_CACHED_MAX + JOURNAL_PENDING_MAX + JOURNAL_READS_MAX;
+  const requests = PIPELINE_MAX + REQUEST_QUEUE_MAX + RECEIVING + log + peers * PREPARES_PER_PEER;
   return {
     requestSlotSize: geometry.slotSize,
     requestSlots: requests,
     // One per session, the one being made, those that leave, those that stage blocks.
-    replySlots: CLIENTS_MAX + 1 + REPLIES_LEAVING + STAGING_SLOTS,
+    replySlots: CLIENTS_MAX + 1 + REPLIES_LEAVING + STAGING_SLOTS + (peers === 0 ? 0 : SYNC_SLOTS),
     // Requests that fit are received in small slots; pulses are prepared in them.
-    smallSlots: requests + PIPELINE_MAX + SMALL_LEAVING,
+    smallSlots: requests + PIPELINE_MAX + SMALL_LEAVING + peers * SMALL_PER_PEER,
   };
 }

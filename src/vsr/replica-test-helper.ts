@@ -257,6 +257,9 @@ export class TestServer {
       case 'trace':
         this.traces.push({ event: effect.event, fields: effect.fields });
         break;
+      case 'send-peer':
+      case 'restart':
+        throw new Error('one replica has no peers');
       case 'halt':
         this.halted = { code: effect.code, reason: effect.reason };
         break;

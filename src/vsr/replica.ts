@@ -1,10 +1,10 @@
 /**
- * A replica: holds the parts, hands each event to the part it is for, and asserts what must hold
+ * A replica: makes the parts, hands each event to the part it is for, and asserts what must hold
  * between them. It decides nothing; each file of this room owns one sub-protocol and its state.
  *
  * The life of a replica: a driver reads the superblock area, makes a pool and a replica from it,
  * and steps it with `open`. Recovery runs, the effect `ready` follows, and from then on the replica
- * serves. After the effect `halt` it does nothing any more.
+ * takes part. After the effects `halt` and `restart` it does nothing any more.
  */
 import {
   type Effect,
@@ -14,201 +14,194 @@ import {
   type Machine,
   SECTOR_SIZE,
   type StorageError,
-  type TimerName,
 } from '../engine/index.ts';
-import { assert, toHex, unreachable } from '../stdx/index.ts';
-import { createMemory, type MessagePool } from '../wire/index.ts';
-import { Admission, type Standing } from './admission.ts';
+import { assert, Prng, unreachable } from '../stdx/index.ts';
+import { createMemory, type Message, type MessagePool } from '../wire/index.ts';
+import { Admission } from './admission.ts';
 import { Checkpoints } from './checkpoint.ts';
+import { Commits } from './commits.ts';
 import { Counters } from './counters.ts';
+import { Deadlines } from './deadlines.ts';
+import { Dispatch } from './dispatch.ts';
 import { SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
 import type { SuperblockRead } from './file/superblock-codec.ts';
-import { Journal } from './journal.ts';
-import { Normal } from './normal.ts';
+import { HeldRequests } from './held-requests.ts';
+import { Journal } from './log/journal.ts';
+import { Log } from './log/log.ts';
+import { PrepareCache } from './log/prepare-cache.ts';
+import { Member } from './member.ts';
 import { Outbox, Part } from './outbox.ts';
+import type { Parts } from './parts.ts';
+import { Peers } from './peers.ts';
 import { type Harness, Recovery } from './recovery/recovery.ts';
+import { Repair } from './repair/repair.ts';
+import { Responder } from './repair/responder.ts';
+import { Backup } from './replication/backup.ts';
+import { Primary } from './replication/primary.ts';
 import { ReplicatedState } from './state.ts';
-import type { ReplicaStatus } from './status.ts';
+import { type ReplicaStatus, statusOf } from './status.ts';
 import { SuperblockStore } from './superblock.ts';
+import { Sync } from './sync/sync.ts';
+import { createTopology, type TopologyName } from './topology/index.ts';
+import { StartView } from './view-change/start-view.ts';
+import { ViewChange } from './view-change/view-change.ts';
 
 /** What this program calls itself towards clients: 0.17.9. */
 export const RELEASE = 0x1109;
 /** Oldest client that is served: 0.17.0. */
 export const RELEASE_CLIENT_MIN = 0x1100;
 
+export const TOPOLOGY_DEFAULT: TopologyName = 'star';
+
 export interface ReplicaOptions {
-  /** Made with `poolSizes(superblock.geometry)`; shared with the driver's framers. */
+  /** Made with `poolSizes(superblock.geometry, replicaCount)`; shared with the driver's framers. */
   readonly pool: MessagePool;
   /** A machine that has applied nothing. */
   readonly machine: Machine;
   /** What `readSuperblock` found, successfully. */
   readonly superblock: SuperblockRead & { readonly ok: true };
+  /** Seed of jitter and of whom to ask; a driver draws it anew for each life. Default 0. */
+  readonly seed?: number;
+  /** How prepares travel. Default {@link TOPOLOGY_DEFAULT}. */
+  readonly topology?: TopologyName;
   /** Announced to clients, which must not be newer. Default {@link RELEASE}. */
   readonly release?: number;
   /** Default {@link RELEASE_CLIENT_MIN}. */
   readonly releaseClientMin?: number;
   /** For tests that replay recorded bytes on a fresh file. */
   readonly harness?: Harness;
+  /** For tests that plant bugs: gets the parts before anything runs. */
+  readonly onParts?: (parts: Parts) => void;
 }
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 export class Replica implements Engine {
-  readonly #pool: MessagePool;
+  readonly #parts: Parts;
   readonly #release: number;
-  readonly #outbox: Outbox = new Outbox();
-  readonly #counters: Counters = new Counters();
-  readonly #superblock: SuperblockStore;
-  readonly #state: ReplicatedState;
-  readonly #journal: Journal;
-  readonly #checkpoints: Checkpoints;
-  readonly #admission: Admission;
-  readonly #normal: Normal;
   readonly #recovery: Recovery;
+  readonly #dispatch: Dispatch;
   /** Recovered, and said so. */
-  #isServing: boolean = false;
+  #isReady: boolean = false;
 
   constructor(options: ReplicaOptions) {
-    const { pool, machine } = options;
-    const outbox = this.#outbox;
-    const { geometry, replicaCount } = options.superblock.superblock;
-    assert(replicaCount === 1, 'Replica: one replica is all there is yet');
+    const { superblock, pool } = options;
+    const { geometry } = superblock.superblock;
     assert(pool.requestSlotSize >= geometry.slotSize, 'Replica: pool and geometry disagree');
-    this.#pool = pool;
     this.#release = options.release ?? RELEASE;
-    // One memory for all that is written and is not a message.
-    const sectorsSize = geometry.slots * SECTOR_SIZE;
-    const { buffer } = createMemory(sectorsSize + SUPERBLOCK_COPY_SIZE);
-    const sectors = new Uint8Array(buffer, 0, sectorsSize);
-    const copy = new Uint8Array(buffer, sectorsSize, SUPERBLOCK_COPY_SIZE);
-    const superblock = new SuperblockStore(options.superblock, outbox, pool.checksum, copy);
-    const state = new ReplicatedState(machine, pool, geometry.requestSizeMax);
-    const journal = new Journal({ geometry, outbox, replicaCount, sectors });
-    const checkpoints = new Checkpoints({ geometry, pool, outbox, superblock, state });
-    const admission = new Admission({
-      pool,
-      outbox,
-      counters: this.#counters,
-      state,
-      requestSizeMax: geometry.requestSizeMax,
-      releaseClientMin: options.releaseClientMin ?? RELEASE_CLIENT_MIN,
-    });
-    const harness = options.harness ?? null;
-    const hasPulses = harness?.hasPulses ?? true;
-    this.#normal = new Normal({
-      pool,
-      outbox,
-      state,
-      journal,
-      admission,
-      checkpoints,
-      hasPulses,
-    });
+    const parts = makeParts(options, this.#release);
+    this.#parts = parts;
+    const { outbox, state, journal, log, checkpoints, member } = parts;
     this.#recovery = new Recovery({
       pool,
       outbox,
-      superblock,
+      superblock: parts.superblock,
       state,
       journal,
+      log,
+      member,
+      deadlines: parts.deadlines,
+      commits: parts.commits,
       checkpoints,
-      harness,
+      harness: options.harness ?? null,
     });
-    this.#superblock = superblock;
-    this.#state = state;
-    this.#journal = journal;
-    this.#checkpoints = checkpoints;
-    this.#admission = admission;
+    this.#dispatch = new Dispatch(parts);
+    options.onParts?.(parts);
   }
 
   step(event: Event, now: Instant): readonly Effect[] {
-    this.#outbox.begin(now);
-    if (this.#outbox.halted) {
-      if (event.type === 'message' || event.type === 'oversize') this.#pool.release(event.message);
-      return this.#outbox.effects();
+    const { outbox, pool, deadlines } = this.#parts;
+    outbox.begin(now);
+    if (outbox.halted) {
+      if ('message' in event) pool.release(event.message);
+      return outbox.effects();
     }
-    this.#dispatch(event);
+    this.#on(event);
     this.#advance();
-    return this.#outbox.effects();
+    if (!outbox.halted) deadlines.arm(outbox);
+    return outbox.effects();
   }
 
   status(): ReplicaStatus {
-    const { current } = this.#superblock;
-    const role = this.#isServing ? 'primary' : 'recovering';
-    return {
-      role: this.#outbox.halted ? 'halted' : role,
-      cluster: toHex(current.cluster),
-      replica: current.replica,
-      replicaCount: current.replicaCount,
-      release: this.#release,
-      view: current.view,
-      op: this.#normal.op,
-      commitMin: this.#state.commitMin,
-      commitMax: this.#journal.opDurable,
-      opDurable: this.#journal.opDurable,
-      checkpoint: {
-        op: current.checkpoint.op,
-        root: toHex(current.checkpoint.root),
-        id: toHex(current.checkpoint.id),
-      },
-      digest: toHex(this.#state.digest),
-      sessions: this.#state.sessions.count,
-      queued: this.#admission.queueLength,
-      isReadOnly: this.#checkpoints.isReadOnly,
-      dropped: { ...this.#counters.dropped },
-      refused: { ...this.#counters.refused },
-    };
+    return statusOf(this.#parts, this.#release);
   }
 
   invariants(): void {
-    this.#admission.invariants();
-    this.#journal.invariants();
-    this.#checkpoints.invariants();
-    if (this.#isServing) this.#normal.invariants();
+    const { member, admission, journal, log, commits, primary, checkpoints } = this.#parts;
+    if (this.#parts.outbox.halted) return;
+    member.invariants();
+    admission.invariants();
+    journal.invariants();
+    checkpoints.invariants();
+    if (!this.#isReady) return;
+    log.invariants();
+    commits.invariants();
+    primary.invariants();
   }
 
   /** At the end of a life: gives back every message that the replica holds. */
   releaseMessages(): void {
+    const { checkpoints, journal, cache, commits, admission, heldRequests, state } = this.#parts;
     this.#recovery.releaseMessages();
-    this.#checkpoints.releaseMessages();
-    this.#normal.releaseMessages();
-    this.#admission.releaseMessages();
-    this.#state.sessions.releaseMessages();
+    checkpoints.releaseMessages();
+    journal.releaseMessages();
+    cache.releaseMessages();
+    commits.releaseMessages();
+    admission.releaseMessages();
+    heldRequests.releaseMessages();
+    this.#parts.sync.releaseMessages();
+    state.sessions.releaseMessages();
   }
 
   /** Lets every part go on as far as it can with what the event has brought. */
   #advance(): void {
-    if (this.#outbox.halted) return;
-    this.#checkpoints.advance();
+    const { outbox, checkpoints, primary, journal, commits, repair, viewChange } = this.#parts;
+    if (outbox.halted) return;
+    checkpoints.advance();
     if (!this.#recovery.isDone) this.#recovery.advance();
-    if (!this.#recovery.isDone) return;
-    if (!this.#isServing) {
-      this.#isServing = true;
-      this.#normal.open();
-      this.#outbox.ready();
+    if (!this.#recovery.isDone || outbox.halted) return;
+    if (!this.#isReady) {
+      this.#isReady = true;
+      this.#dispatch.open(this.#recovery);
+      outbox.ready();
     }
-    this.#normal.advance(this.#standing());
+    viewChange.advance();
+    primary.advance();
+    journal.pump();
+    commits.advance();
+    // What was executed makes room for more.
+    primary.advance();
+    journal.pump();
+    viewChange.advance();
+    repair.advance();
+    this.#parts.startView.watch();
+    primary.settle();
   }
 
-  #dispatch(event: Event): void {
+  #on(event: Event): void {
     switch (event.type) {
       case 'open':
         this.#recovery.onOpen();
         break;
       case 'message':
-        this.#admission.onMessage(event.connection, event.message, this.#standing());
+        this.#dispatch.onClient(event.connection, event.message);
         break;
       case 'oversize':
-        this.#admission.onOversize(event.connection, event.message, this.#standing());
+        this.#parts.admission.onOversize(event.connection, event.message);
         break;
       case 'disconnected':
-        this.#admission.onDisconnected(event.connection);
+        this.#parts.admission.onDisconnected(event.connection);
         break;
       case 'peer-up':
       case 'peer-down':
+        this.#dispatch.onPeer(event);
         break;
       case 'peer-message':
-        this.#pool.release(event.message);
+        this.#onPeerMessage(event.replica, event.message);
         break;
       case 'timer':
-        this.#onTimer(event.timer);
+        if (event.timer === 'commit') this.#parts.commits.onTimer();
+        else this.#dispatch.onWake();
         break;
       case 'written':
         this.#onWritten(event.token, event.error);
@@ -224,39 +217,36 @@ export class Replica implements Engine {
     }
   }
 
-  #onTimer(timer: TimerName): void {
-    switch (timer) {
-      case 'wake':
-        this.#normal.onPulse();
-        break;
-      case 'commit':
-        this.#normal.onCommitTimer();
-        break;
-      default:
-        unreachable(timer);
-    }
+  #onPeerMessage(replica: number, message: Message): void {
+    // Whoever recovers has nothing to say and cannot judge what it hears.
+    if (this.#isReady) this.#dispatch.onPeerMessage(replica, message);
+    else this.#parts.pool.release(message);
   }
 
   #onWritten(token: number, error: StorageError | null): void {
-    const part = this.#outbox.partOf(token);
+    const { outbox, journal, checkpoints, sync } = this.#parts;
+    const part = outbox.partOf(token);
     // Only the growing area may find the disk full; all else was written at format.
-    const isExpected = error === null || (error === 'no-space' && part === Part.checkpoint);
-    if (!isExpected) {
+    const mayGrow = part === Part.checkpoint || part === Part.sync;
+    if (error !== null && !(error === 'no-space' && mayGrow)) {
       this.#fail('write', error);
       return;
     }
     switch (part) {
       case Part.journal:
-        this.#journal.onWritten(token);
+        journal.onWritten(token);
         break;
       case Part.superblock:
         this.#onSuperblockWritten(token);
         break;
       case Part.checkpoint:
-        this.#checkpoints.onWritten(token, error);
+        checkpoints.onWritten(token, error);
         break;
       case Part.recovery:
         this.#recovery.onWritten(token);
+        break;
+      case Part.sync:
+        sync.onWritten(token, error);
         break;
       default:
         unreachable(part);
@@ -264,47 +254,90 @@ export class Replica implements Engine {
   }
 
   #onSuperblockWritten(token: number): void {
-    if (!this.#superblock.onWritten(token)) return;
-    if (this.#checkpoints.isBusy) this.#checkpoints.onSuperblock();
-    else this.#recovery.onSuperblock();
+    const { superblock, checkpoints } = this.#parts;
+    if (!superblock.onWritten(token)) return;
+    checkpoints.onSuperblock();
+    if (!this.#recovery.isDone) this.#recovery.onSuperblock();
+    else this.#dispatch.onSuperblock();
   }
 
   #onRead(token: number, bytes: Uint8Array, error: StorageError | null): void {
-    assert(this.#outbox.partOf(token) === Part.recovery, 'Replica: only recovery reads');
+    const { outbox, journal, sync } = this.#parts;
     if (error !== null) {
       this.#fail('read', error);
       return;
     }
-    this.#recovery.onRead(token, bytes);
+    const part = outbox.partOf(token);
+    if (part === Part.journal) journal.onRead(token, bytes);
+    else if (part === Part.sync) sync.onRead(token, bytes);
+    else this.#recovery.onRead(token, bytes);
   }
 
   #onFlushed(token: number, error: StorageError | null): void {
+    const { outbox, checkpoints, sync } = this.#parts;
     if (error !== null) {
       this.#fail('flush', error);
       return;
     }
-    if (this.#outbox.partOf(token) === Part.checkpoint) this.#checkpoints.onFlushed();
+    const part = outbox.partOf(token);
+    if (part === Part.checkpoint) checkpoints.onFlushed();
+    else if (part === Part.sync) sync.onFlushed();
     else this.#recovery.onFlushed();
   }
 
   /** What failed once may not be trusted again: no retry, no further acknowledgement. */
   #fail(action: 'read' | 'write' | 'flush', error: StorageError): void {
     const reason = error === 'io' ? 'input/output error' : 'no space left';
-    this.#outbox.halt('storage-failed', `${action} of the data file failed: ${reason}`);
+    this.#parts.outbox.halt('storage-failed', `${action} of the data file failed: ${reason}`);
   }
+}
 
-  #standing(): Standing {
-    const { current } = this.#superblock;
-    return {
-      isServing: this.#isServing,
-      isReadOnly: this.#checkpoints.isReadOnly,
-      author: {
-        cluster: current.cluster,
-        view: current.view,
-        replica: current.replica,
-        release: this.#release,
-      },
-      pipeline: this.#normal.pipeline,
-    };
-  }
+/** All parts, each of which has the list of all. */
+function makeParts(options: ReplicaOptions, release: number): Parts {
+  const { pool, machine, superblock: read } = options;
+  const { geometry, replicaCount } = read.superblock;
+  // One memory for all that is written and is not a message.
+  const sectorsSize = geometry.slots * SECTOR_SIZE;
+  const { buffer } = createMemory(sectorsSize + SUPERBLOCK_COPY_SIZE);
+  const sectors = new Uint8Array(buffer, 0, sectorsSize);
+  const copy = new Uint8Array(buffer, sectorsSize, SUPERBLOCK_COPY_SIZE);
+  const outbox = new Outbox((message) => pool.release(message));
+  const superblock = new SuperblockStore(read, outbox, pool.checksum, copy);
+  const member = new Member(superblock, release);
+  const log = new Log(geometry.slots, member);
+  const state = new ReplicatedState(machine, pool, geometry.requestSizeMax);
+  const parts = { pool, geometry, outbox, superblock, member, log, state } as Mutable<Parts>;
+  parts.deadlines = new Deadlines();
+  parts.counters = new Counters();
+  parts.prng = new Prng(options.seed ?? 0);
+  parts.topology = createTopology(options.topology ?? TOPOLOGY_DEFAULT, replicaCount);
+  parts.cache = new PrepareCache(pool);
+  parts.checkpoints = new Checkpoints({ geometry, pool, outbox, superblock, state });
+  parts.journal = new Journal({
+    geometry,
+    outbox,
+    pool,
+    log,
+    sectors,
+    isSolo: member.isSolo,
+    onDurable: (op) => {
+      if (member.isPrimary) parts.primary.onDurable(op);
+      else parts.backup.onDurable(op);
+    },
+  });
+  parts.commits = new Commits(parts);
+  parts.peers = new Peers(parts);
+  parts.admission = new Admission(parts, {
+    requestSizeMax: geometry.requestSizeMax,
+    releaseClientMin: options.releaseClientMin ?? RELEASE_CLIENT_MIN,
+  });
+  parts.heldRequests = new HeldRequests(parts);
+  parts.primary = new Primary(parts, options.harness?.hasPulses ?? true);
+  parts.backup = new Backup(parts);
+  parts.repair = new Repair(parts);
+  parts.responder = new Responder(parts);
+  parts.viewChange = new ViewChange(parts);
+  parts.startView = new StartView(parts);
+  parts.sync = new Sync(parts);
+  return parts;
 }

@@ -9,7 +9,7 @@
  * | prepareOk | op, checksum (of the prepare), commitMin, digest, opHead, bits (received) | |
  * | commit | commitMax, checksum (of that prepare), commitMin, digest, monotonic, checkpointOp | |
  * | startViewChange | | |
- * | doViewChange | op, logView, commitMin, commitMax, checkpointOp, bits (here), bits2 (nack) | headers |
+ * | doViewChange | op, logView, commitMin, commitMax, checkpointOp, bits, bits2 | headers |
  * | startView | op, commitMax, checkpointOp, nonce | headers |
  * | requestStartView | nonce, op, commitMin | |
  * | requestHeaders | op (lowest), opHead (highest) | |

@@ -40,6 +40,11 @@ export class BlockStore {
     return this.#places.size;
   }
 
+  /** Where each block is, by name; borrowed. */
+  get places(): ReadonlyMap<number, Place> {
+    return this.#places;
+  }
+
   get fileSize(): number {
     return this.#fileSize;
   }

@@ -17,11 +17,12 @@ import {
   readCommand,
   readSize,
 } from '../../wire/index.ts';
+import { type ClusterResolution, resolveCluster } from '../file/cluster-resolution.ts';
 import { headerOffset, prepareMax, prepareOffset, sectorCeil } from '../file/geometry.ts';
 import { type LogResolution, resolveLog, type SlotScan } from '../file/log-resolution.ts';
 import type { RingState } from '../file/slot-decision.ts';
 import type { Superblock } from '../file/superblock-codec.ts';
-import type { Journal } from '../journal.ts';
+import type { Journal } from '../log/journal.ts';
 import { OPERATION_RESERVED } from '../message.ts';
 import type { Outbox } from '../outbox.ts';
 import { type ReadJob, ReadWindow } from './read-window.ts';
@@ -113,6 +114,24 @@ export class LogScan {
     return resolveLog(this.#slots, checkpoint.op, prepareMax(geometry, checkpoint.op));
   }
 
+  /** The verdict for a replica that has others to ask. */
+  resolveCluster(): ClusterResolution {
+    assert(this.isDone && this.#problem === null, 'LogScan: not read yet');
+    const { geometry, checkpoint, view, logView, viewHeaders } = this.#superblock;
+    return resolveCluster({
+      slots: this.#slots.map((scan, slot) => ({
+        ...scan,
+        headerBytes: this.#journal.sector(slot).subarray(0, HEADER_SIZE),
+        prepareBytes: this.prepareHeader(slot),
+      })),
+      checkpoint: checkpoint.op,
+      prepareMax: prepareMax(geometry, checkpoint.op),
+      view,
+      logView,
+      viewHeaders,
+    });
+  }
+
   #ringJobs(): ScanJob[] {
     const { geometry, fileSize } = this.#superblock;
     const end = fileSize - SECTOR_SIZE;
@@ -146,9 +165,12 @@ export class LogScan {
     scan.prepareOp = opOf(sector);
   }
 
-  /** Prepares that replay would need and for which no header vouches. */
+  /**
+   * Prepares for which no header vouches: alone, those that replay would need; with others, all,
+   * because what lies in a slot tells what was not written there.
+   */
   #bodyJobs(): ScanJob[] {
-    const { geometry, checkpoint } = this.#superblock;
+    const { geometry, checkpoint, replicaCount } = this.#superblock;
     const jobs: ScanJob[] = [];
     for (let slot = 0; slot < geometry.slots; slot++) {
       const scan = this.#slots[slot];
@@ -156,7 +178,7 @@ export class LogScan {
       const isSame = bytesEqual(header, 0, this.prepareHeader(slot), 0, HEADER_SIZE);
       scan.isIdentical = scan.header === 'valid' && scan.prepare === 'valid' && isSame;
       if (scan.prepare !== 'valid' || scan.isIdentical) continue;
-      if (scan.prepareOp <= checkpoint.op) continue;
+      if (replicaCount === 1 && scan.prepareOp <= checkpoint.op) continue;
       const length = sectorCeil(readSize(this.prepareHeader(slot)));
       jobs.push({ kind: 'body', slot, offset: prepareOffset(geometry, slot), length });
     }

@@ -1,20 +1,25 @@
 /**
- * Recovery: from a data file to a replica that serves. In order: make durable whatever a dead
- * process left in caches; read the log and judge it; restore the checkpoint; replay the log behind
- * it; write what has to be repaired; make the next view durable. Only then is anybody answered, so
- * no two lives of a replica ever speak in the same view.
+ * Recovery: from a data file to a replica that takes part. In order: make durable whatever a dead
+ * process left in caches; read the log and judge it; restore the checkpoint; write what has to be
+ * repaired. Whatever cannot be explained by a crash is damage.
  *
- * Whatever cannot be explained by a crash is damage. A single replica has nobody to ask, so it
- * refuses to start, and names the place, rather than start with fewer operations than it
- * acknowledged.
+ * One of several replicas then joins the others: what its log lacks it gets from them, and what of
+ * its log is committed it learns from them. A single replica has nobody to ask: it replays its log,
+ * makes the next view durable, so that no two of its lives ever speak in the same one, and refuses
+ * to start, and names the place, rather than start with fewer operations than it acknowledged.
  */
 import { PULSE_INTERVAL_NS } from '../../engine/index.ts';
 import { assert } from '../../stdx/index.ts';
 import { HEADER_SIZE, type MessagePool } from '../../wire/index.ts';
 import type { Checkpoints } from '../checkpoint.ts';
+import type { Commits } from '../commits.ts';
+import type { Deadlines } from '../deadlines.ts';
+import type { ClusterResolution } from '../file/cluster-resolution.ts';
 import { headerOffset, prepareOffset } from '../file/geometry.ts';
 import type { LogResolution } from '../file/log-resolution.ts';
-import type { Journal } from '../journal.ts';
+import type { Journal } from '../log/journal.ts';
+import type { Log } from '../log/log.ts';
+import type { Member } from '../member.ts';
 import { buildReserved } from '../message.ts';
 import { type Outbox, Part } from '../outbox.ts';
 import type { ReplicatedState } from '../state.ts';
@@ -39,6 +44,10 @@ export interface RecoveryOptions {
   readonly superblock: SuperblockStore;
   readonly state: ReplicatedState;
   readonly journal: Journal;
+  readonly log: Log;
+  readonly member: Member;
+  readonly deadlines: Deadlines;
+  readonly commits: Commits;
   readonly checkpoints: Checkpoints;
   readonly harness: Harness | null;
 }
@@ -57,7 +66,9 @@ export class Recovery {
   #startNs: number = 0;
   /** The checkpoint that was restored. */
   readonly #opRestored: number;
+  /** The verdict on the log: of a single replica, or of one of several. */
   #resolution: Resolved | null = null;
+  #cluster: ClusterResolution | null = null;
   /** Repairs under way: token → slot whose header comes after its prepare, or −1. */
   readonly #repairs: Map<number, number> = new Map();
 
@@ -77,10 +88,10 @@ export class Recovery {
   onOpen(): void {
     assert(this.#phase === 'closed', 'Recovery: opened twice');
     this.#phase = 'flush';
-    const { outbox } = this.#options;
+    const { outbox, deadlines } = this.#options;
     this.#startNs = outbox.now.monoNs;
     // What waits for room (on the disk, in the pool) is tried again at every beat.
-    outbox.timer('wake', PULSE_INTERVAL_NS);
+    deadlines.set('pulse', outbox.now.monoNs + PULSE_INTERVAL_NS);
     outbox.flush(Part.recovery);
   }
 
@@ -116,8 +127,7 @@ export class Recovery {
   }
 
   onSuperblock(): void {
-    assert(this.#phase === 'view', 'Recovery: nobody waits for the superblock');
-    this.#finish();
+    if (this.#phase === 'view') this.#finish();
   }
 
   /** Goes on as far as it can; called at the end of every step until it is done. */
@@ -133,6 +143,12 @@ export class Recovery {
     if (this.#phase === 'repair' && this.#repairs.size === 0) this.#onRepaired();
   }
 
+  /** Whether the end of the log is known: nothing behind it was lost. */
+  get isHeadCertain(): boolean {
+    const { superblock } = this.#options;
+    return (this.#cluster?.isHeadCertain ?? true) && !superblock.current.isRecovered;
+  }
+
   /** Gives back every message it holds. */
   releaseMessages(): void {
     this.#replay?.releaseMessages();
@@ -140,6 +156,12 @@ export class Recovery {
 
   #onScanned(): void {
     const { geometry } = this.#options.superblock.current;
+    if (!this.#options.member.isSolo) {
+      this.#cluster = this.#scan.resolveCluster();
+      this.#phase = 'restore';
+      this.#restore.start();
+      return;
+    }
     const resolution = this.#scan.resolve();
     if (!resolution.ok) {
       const { slot, op, row } = resolution;
@@ -153,8 +175,12 @@ export class Recovery {
   }
 
   #onRestored(): void {
-    const { superblock, state, journal, harness } = this.#options;
+    const { superblock, state, log, commits, harness } = this.#options;
     const { current } = superblock;
+    if (this.#cluster !== null) {
+      this.#openLog(this.#cluster);
+      return;
+    }
     assert(this.#resolution !== null, 'Recovery: the log is not resolved');
     const { head } = this.#resolution;
     state.restore(current.checkpoint);
@@ -162,7 +188,8 @@ export class Recovery {
       assert(head === 0, 'Recovery: a harness needs a fresh file');
       state.skipTo(harness.nextOp - 1);
     }
-    journal.open(Math.max(head, state.commitMin));
+    log.open(Math.max(head, state.commitMin));
+    commits.learn(log.head);
     this.#replay = new Replay({
       ...this.#options,
       superblock: current,
@@ -170,6 +197,31 @@ export class Recovery {
       head,
     });
     this.#phase = 'replay';
+  }
+
+  /** One of several: the log is what the disk says, and executed as far as it is committed. */
+  #openLog({ slots, fixes, head, headHeader, isLost }: ClusterResolution): void {
+    if (isLost) {
+      this.#refuse('every place of the log is damaged');
+      return;
+    }
+    const { superblock, state, log, journal, commits, outbox } = this.#options;
+    const { checkpoint, commitMax } = superblock.current;
+    state.restore(checkpoint);
+    slots.forEach((found, slot) => {
+      log.restore(slot, found.kind === 'clean' ? found.header : null, found.kind === 'faulty');
+    });
+    log.open(Math.max(head, checkpoint.op));
+    if (headHeader !== null) log.set(headHeader);
+    commits.learn(Math.max(commitMax, checkpoint.op));
+    for (const slot of fixes) {
+      const sector = journal.sector(slot);
+      sector.fill(0);
+      sector.set(this.#scan.prepareHeader(slot));
+      this.#writeHeader(slot);
+    }
+    this.#phase = 'repair';
+    if (fixes.length > 0) outbox.trace('warn', 'log-repaired', { headersWritten: fixes.length });
   }
 
   #advanceReplay(): void {
@@ -219,14 +271,15 @@ export class Recovery {
 
   #onRepaired(): void {
     const { superblock, state, harness } = this.#options;
-    if (harness?.keepView === true) {
+    if (harness?.keepView === true || this.#cluster !== null) {
       this.#finish();
       return;
     }
     this.#phase = 'view';
     const view = superblock.current.view + 1;
     const commitMax = Math.max(superblock.current.commitMax, state.commitMin);
-    superblock.update({ view, logView: view, commitMax });
+    superblock.update({ view, logView: view, viewHeaders: [], commitMax });
+    this.#options.member.enterNormal(view);
   }
 
   #finish(): void {
@@ -235,7 +288,7 @@ export class Recovery {
     this.#phase = 'done';
     outbox.trace('info', 'recovered', {
       view,
-      op: state.commitMin,
+      op: this.#options.log.head,
       operationsReplayed: state.commitMin - this.#opRestored,
       blocks: checkpoints.blocks.count,
       durationMs: (outbox.now.monoNs - this.#startNs) / NS_PER_MS,

@@ -23,6 +23,8 @@ export const REPAIR_RETRY_NS: number = 20 * MS;
 /** How long a commit number may run ahead of the log here before a StartView is asked for. */
 export const BEHIND_NS: number = 20 * MS;
 export const BEHIND_MAX_NS: number = 500 * MS;
+/** A copy of a checkpoint that does not get on asks again, perhaps somebody else. */
+export const SYNC_RETRY_NS: number = 500 * MS;
 /** A request that came to a backup goes to the primary if no prepare of it is seen by then. */
 export const HOLD_MIN_NS: number = 2 * MS;
 /** A request that was forwarded is kept for the next primary this long. */

@@ -1,0 +1,193 @@
+/**
+ * Execution: what is known to be committed is applied in order, whatever the role. Here stands how
+ * far the cluster has come (commitMax) and, with the state, how far this replica has (commitMin).
+ *
+ * An operation may be executed when its header is canonical and its prepare is at hand: in memory,
+ * whether its own write is done or not, or read back from the log. The order inside a step is what
+ * makes it fast: first the next log write leaves, then (in a step of its own, asked for with the
+ * commit timer) an operation is executed while the disk works.
+ *
+ * What others executed is compared through the digest: it sums up all prepares and replies so far.
+ */
+import { CLIENTS_MAX } from '../engine/index.ts';
+import { assert, bytesEqual, isZero, readSafeU64 } from '../stdx/index.ts';
+import { type Message, PrepareOffset } from '../wire/index.ts';
+import { opOf } from './log/log.ts';
+import type { Parts } from './parts.ts';
+
+/** Operations for which the digest is remembered; others lag or lead by less, mostly. */
+const DIGESTS = 64;
+
+export class Commits {
+  readonly #parts: Parts;
+  #commitMax: number = 0;
+  #isArmed: boolean = false;
+  /** The operation that is being read from the log, or 0; and what came of it. */
+  #readingOp: number = 0;
+  #read: Message | null = null;
+  /** The digest after op k, at k mod DIGESTS. */
+  readonly #digests: Uint8Array = new Uint8Array(DIGESTS * 16);
+  readonly #digestOps: Float64Array = new Float64Array(DIGESTS).fill(-1);
+  /** What the primary says of an operation that is not executed here yet. */
+  readonly #claim: Uint8Array = new Uint8Array(16);
+  #claimOp: number = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get commitMax(): number {
+    return this.#commitMax;
+  }
+
+  /** Nothing is being read: what is executed next is decided anew. */
+  get isReading(): boolean {
+    return this.#readingOp !== 0;
+  }
+
+  /** The cluster has committed up to `op`. */
+  learn(op: number): void {
+    this.#commitMax = Math.max(this.#commitMax, op);
+  }
+
+  onTimer(): void {
+    assert(this.#isArmed, 'Commits: the commit timer was not armed');
+    this.#isArmed = false;
+    this.#commitNext();
+  }
+
+  /** Goes on as far as it can; called at the end of every step. */
+  advance(): void {
+    const { outbox } = this.#parts;
+    for (;;) {
+      if (this.#isArmed || outbox.halted || !this.#mayCommit()) return;
+      const message = this.#nextPrepare();
+      if (message === null) return;
+      if (outbox.hasWrites) {
+        outbox.timer('commit', 0);
+        this.#isArmed = true;
+        return;
+      }
+      this.#commit(message);
+    }
+  }
+
+  /** Another replica says what it has executed; `true` unless it is something else than here. */
+  agrees(op: number, digest: Uint8Array, offset: number): boolean {
+    if (op === 0 || this.#digestOps[op % DIGESTS] !== op) return true;
+    return bytesEqual(this.#digests, (op % DIGESTS) * 16, digest, offset, 16);
+  }
+
+  /** The primary's word counts: whoever has executed something else must stop. */
+  claim(op: number, digest: Uint8Array, offset: number): void {
+    if (op > this.#parts.state.commitMin) {
+      this.#claimOp = op;
+      this.#claim.set(digest.subarray(offset, offset + 16));
+    } else if (!this.agrees(op, digest, offset)) {
+      this.#diverged(op);
+    }
+  }
+
+  /** Gives back every message it holds. */
+  releaseMessages(): void {
+    if (this.#read !== null) this.#parts.pool.release(this.#read);
+    this.#read = null;
+  }
+
+  invariants(): void {
+    const { state, log, cache, member } = this.#parts;
+    if (member.status === 'recovering') return;
+    assert(state.commitMin <= this.#commitMax, 'Commits: executed what is not committed');
+    assert(state.commitMin <= log.head, 'Commits: executed above the head');
+    cache.invariants(state.commitMin);
+  }
+
+  #mayCommit(): boolean {
+    const { state, checkpoints, pool, member, sync } = this.#parts;
+    if (state.commitMin >= this.#commitMax || !checkpoints.mayCommit) return false;
+    if (sync.isActive) return false;
+    if (member.status === 'recovering' || member.status === 'recovering-head') return false;
+    // Replies that are still on their way to slow clients hold slots; they come back.
+    return pool.available('reply') > 0;
+  }
+
+  /** The prepare to be executed next, borrowed, if it is known and at hand. */
+  #nextPrepare(): Message | null {
+    const { state, log, cache, journal } = this.#parts;
+    const op = state.commitMin + 1;
+    if (!log.isCanonical(op)) return null;
+    const header = log.header(op);
+    assert(header !== null, 'Commits: canonical and not there');
+    const cached = cache.find(op, header, 0);
+    if (cached !== null) return cached;
+    if (this.#read !== null) {
+      if (bytesEqual(this.#read.bytes, 0, header, 0, 16)) return this.#read;
+      this.releaseMessages();
+    }
+    if (log.isClean(op) && this.#readingOp === 0 && journal.canRead) this.#beginRead(op);
+    return null;
+  }
+
+  #beginRead(op: number): void {
+    this.#readingOp = op;
+    this.#parts.journal.read(op, (message) => {
+      this.#readingOp = 0;
+      this.#read = message;
+    });
+  }
+
+  #commitNext(): void {
+    if (this.#parts.outbox.halted || !this.#mayCommit()) return;
+    const message = this.#nextPrepare();
+    if (message !== null) this.#commit(message);
+  }
+
+  #commit(prepare: Message): void {
+    const { pool, state, cache, admission, outbox, checkpoints, primary, heldRequests } =
+      this.#parts;
+    const op = state.commitMin + 1;
+    assert(opOf(prepare.bytes) === op, 'Commits: order');
+    if (!state.follows(prepare.bytes)) {
+      outbox.halt('diverged', `operation ${op} does not continue what was executed here`);
+      return;
+    }
+    const reply = pool.acquire('reply');
+    assert(reply !== null, 'Commits: no slot for the reply');
+    const change = state.apply(prepare, reply);
+    if (change === 'registered-evicting') {
+      outbox.trace('warn', 'session-evicted', { sessionsMax: CLIENTS_MAX });
+    }
+    if (isZero(prepare.bytes, PrepareOffset.client, 16)) pool.release(reply);
+    else if (primary.answers || heldRequests.answers(prepare.bytes)) {
+      admission.sendReply(reply, prepare.bytes, PrepareOffset.client);
+    } else pool.release(reply);
+    heldRequests.onCommitted(prepare.bytes);
+    this.#remember(op);
+    cache.drop(op);
+    if (this.#read === prepare) this.releaseMessages();
+    primary.onCommitted(op);
+    checkpoints.onCommit();
+  }
+
+  #remember(op: number): void {
+    const digest = this.#parts.state.digest;
+    this.#digestOps[op % DIGESTS] = op;
+    this.#digests.set(digest, (op % DIGESTS) * 16);
+    if (op !== this.#claimOp) return;
+    this.#claimOp = 0;
+    if (!bytesEqual(digest, 0, this.#claim, 0, 16)) this.#diverged(op);
+  }
+
+  #diverged(op: number): void {
+    const { outbox } = this.#parts;
+    if (outbox.halted) return;
+    outbox.halt('diverged', `after operation ${op} the state differs from the primary's`);
+  }
+}
+
+/** Highest committed op that the author of a prepare knew of. */
+export function commitOf(header: Uint8Array): number {
+  const commit = readSafeU64(header, PrepareOffset.commit);
+  assert(commit !== null, 'commitOf: not a position');
+  return commit;
+}

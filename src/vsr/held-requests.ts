@@ -1,0 +1,152 @@
+/**
+ * Requests that came to a backup. Official clients send each to the primary and to one other
+ * replica, so mostly the primary has it already, and its prepare shows that soon. Until then the
+ * request is held; if no prepare comes it is passed on; if the primary has gone, the next one gets
+ * it at once. Who passes a request on also sends the answer: the client's way to the primary may be
+ * what is broken.
+ */
+import { CLIENTS_MAX } from '../engine/index.ts';
+import { assert, bytesEqual } from '../stdx/index.ts';
+import { type Message, Offset, PrepareOffset, RequestOffset } from '../wire/index.ts';
+import { clientKey } from './clients.ts';
+import type { Parts } from './parts.ts';
+import { HOLD_MAX_NS, HOLD_MIN_NS } from './timing/intervals.ts';
+
+interface Held {
+  readonly message: Message;
+  readonly sinceNs: number;
+  isForwarded: boolean;
+}
+
+export class HeldRequests {
+  readonly #parts: Parts;
+  /** By client, which has one request under way at most; oldest first. */
+  readonly #held: Map<string, Held> = new Map();
+  /** Checksum of the request that was passed on last, by client. */
+  readonly #forwarded: Map<string, Uint8Array> = new Map();
+  /** How long after a request its prepare comes, usually. */
+  #delayNs: number = HOLD_MIN_NS;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get count(): number {
+    return this.#held.size;
+  }
+
+  /** Keeps the request, with a reference of its own. */
+  hold(message: Message): void {
+    const { pool, outbox, counters } = this.#parts;
+    const client = clientKey(message.bytes, RequestOffset.client);
+    const before = this.#held.get(client);
+    if (before !== undefined && bytesEqual(before.message.bytes, 0, message.bytes, 0, 16)) return;
+    if (before === undefined && this.#held.size >= CLIENTS_MAX) {
+      counters.drop('queue-full');
+      return;
+    }
+    this.#drop(client);
+    pool.retain(message);
+    this.#held.set(client, { message, sinceNs: outbox.now.monoNs, isForwarded: false });
+    outbox.trace('debug', 'request-held', {});
+    this.#arm();
+  }
+
+  /** A prepare has come: the primary has the request. */
+  onPrepared(prepare: Uint8Array): void {
+    if (this.#held.size === 0) return;
+    const client = clientKey(prepare, PrepareOffset.client);
+    const held = this.#held.get(client);
+    if (held === undefined) return;
+    const at = PrepareOffset.requestChecksum;
+    if (!bytesEqual(prepare, at, held.message.bytes, Offset.checksum, 16)) return;
+    const delayNs = this.#parts.outbox.now.monoNs - held.sinceNs;
+    if (!held.isForwarded) this.#delayNs = (4 * this.#delayNs + delayNs) / 5;
+    this.#drop(client);
+  }
+
+  /** Whether this replica answers the request that became this prepare. */
+  answers(prepare: Uint8Array): boolean {
+    if (this.#forwarded.size === 0) return false;
+    const checksum = this.#forwarded.get(clientKey(prepare, PrepareOffset.client));
+    if (checksum === undefined) return false;
+    return bytesEqual(prepare, PrepareOffset.requestChecksum, checksum, 0, 16);
+  }
+
+  /** A prepare was executed. */
+  onCommitted(prepare: Uint8Array): void {
+    this.onPrepared(prepare);
+    if (this.#forwarded.size > 0) this.#forwarded.delete(clientKey(prepare, PrepareOffset.client));
+  }
+
+  /** Some have been held long enough. */
+  onDeadline(): void {
+    const nowNs = this.#parts.outbox.now.monoNs;
+    for (const [client, held] of [...this.#held]) {
+      if (nowNs >= held.sinceNs + HOLD_MAX_NS) this.#drop(client);
+      else if (nowNs >= held.sinceNs + this.#patienceNs()) this.#forward(client, held);
+    }
+    this.#arm();
+  }
+
+  /** This replica leads now: the requests are its own. */
+  onOffice(): void {
+    const { admission, pool } = this.#parts;
+    for (const [client, { message }] of [...this.#held]) {
+      pool.retain(message);
+      this.#drop(client);
+      admission.onForwarded(message);
+    }
+    this.#forwarded.clear();
+  }
+
+  /** Another replica leads now: it gets them at once. */
+  onFollow(): void {
+    for (const [client, held] of this.#held) {
+      held.isForwarded = false;
+      this.#forward(client, held);
+    }
+    this.#arm();
+  }
+
+  /** Gives back every message it holds. */
+  releaseMessages(): void {
+    for (const client of [...this.#held.keys()]) this.#drop(client);
+  }
+
+  #patienceNs(): number {
+    return Math.max(HOLD_MIN_NS, 2 * this.#delayNs);
+  }
+
+  #forward(client: string, held: Held): void {
+    const { member, peers, pool, outbox } = this.#parts;
+    if (held.isForwarded || !member.isNormalBackup || !peers.isUp(member.primary)) return;
+    held.isForwarded = true;
+    if (this.#forwarded.size >= CLIENTS_MAX) this.#forwarded.clear();
+    this.#forwarded.set(client, held.message.bytes.slice(Offset.checksum, Offset.checksum + 16));
+    pool.retain(held.message);
+    outbox.sendPeer(member.primary, held.message);
+    outbox.trace('debug', 'request-forwarded', { primary: member.primary });
+  }
+
+  #drop(client: string): void {
+    const held = this.#held.get(client);
+    if (held === undefined) return;
+    this.#held.delete(client);
+    this.#parts.pool.release(held.message);
+  }
+
+  #arm(): void {
+    const { deadlines, outbox } = this.#parts;
+    let nextNs = Number.POSITIVE_INFINITY;
+    const nowNs = outbox.now.monoNs;
+    for (const { sinceNs, isForwarded } of this.#held.values()) {
+      const patienceNs = sinceNs + this.#patienceNs();
+      const isWaiting = !isForwarded && nowNs < patienceNs;
+      nextNs = Math.min(nextNs, isWaiting ? patienceNs : sinceNs + HOLD_MAX_NS);
+    }
+    if (Number.isFinite(nextNs)) deadlines.set('held-requests', nextNs);
+    else deadlines.clear('held-requests');
+    assert(this.#held.size <= CLIENTS_MAX, 'HeldRequests: too many');
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The other replicas: whether they are connected, whether they are who they were, what they say of
+ * their progress, and, through pings, what their clocks say.
+ *
+ * A data file has an id of its own, made when it was formatted. Whoever comes back under the same
+ * index with another id has forgotten what it once acknowledged: its acknowledgements and votes
+ * count for nothing, unless it was made anew by `recover`. An id that was met for the first time
+ * counts as soon as it is durable here.
+ */
+import { assert, bytesEqual, isZero, readU64, toHex, type U64 } from '../stdx/index.ts';
+import { Command, type Message, PeerOffset, readView } from '../wire/index.ts';
+import type { Parts } from './parts.ts';
+import { buildPeerMessage, peerNumber } from './peer-message.ts';
+import { ClockSync } from './timing/clock-sync.ts';
+
+interface Peer {
+  isUp: boolean;
+  /** It was connected once and is not any more, or its machine refuses connections. */
+  isDown: boolean;
+  /** Under the same index as one that we knew, with another file. */
+  isStranger: boolean;
+  readonly id: Uint8Array;
+  /** What it has executed, as last heard. */
+  commitMin: number;
+}
+
+export class Peers {
+  readonly clock: ClockSync;
+  readonly #parts: Parts;
+  readonly #peers: readonly Peer[];
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { replicaCount, replica, quorums } = parts.member;
+    this.clock = new ClockSync({ replicaCount, replica, quorum: quorums.replication });
+    this.#peers = Array.from({ length: replicaCount }, () => ({
+      isUp: false,
+      isDown: false,
+      isStranger: false,
+      id: new Uint8Array(16),
+      commitMin: 0,
+    }));
+  }
+
+  isUp(replica: number): boolean {
+    return this.#peers[replica].isUp;
+  }
+
+  /** Known to be gone; nothing is known of who was never met. */
+  isDown(replica: number): boolean {
+    return this.#peers[replica].isDown;
+  }
+
+  /** Connected replicas: bit i ↔ replica i. */
+  get upMask(): number {
+    let mask = 0;
+    for (let i = 0; i < this.#peers.length; i++) if (this.#peers[i].isUp) mask |= 1 << i;
+    return mask;
+  }
+
+  get upCount(): number {
+    return this.#peers.filter(({ isUp }) => isUp).length;
+  }
+
+  /** Whether acknowledgements and votes of this replica count. */
+  isTrusted(replica: number): boolean {
+    const { members } = this.#parts.superblock.current;
+    const { id, isStranger } = this.#peers[replica];
+    return !isStranger && bytesEqual(members, replica * 16, id, 0, 16);
+  }
+
+  onUp(replica: number, replicaId: Uint8Array, isRecovered: boolean): void {
+    const { member, superblock, outbox, topology } = this.#parts;
+    assert(replica !== member.replica && replica < this.#peers.length, 'Peers: not a peer');
+    const peer = this.#peers[replica];
+    peer.isUp = true;
+    peer.isDown = false;
+    peer.id.set(replicaId);
+    const members = superblock.newest.members;
+    const isKnown = bytesEqual(members, replica * 16, replicaId, 0, 16);
+    peer.isStranger = !isKnown && !isRecovered && !isZero(members, replica * 16, 16);
+    if (peer.isStranger) {
+      outbox.trace('error', 'replica-replaced', { replica, replicaId: toHex(replicaId) });
+    } else if (!isKnown) {
+      const changed = members.slice();
+      changed.set(replicaId, replica * 16);
+      superblock.update({ members: changed });
+    }
+    this.#ping(replica, topology.route);
+  }
+
+  onDown(replica: number): void {
+    const peer = this.#peers[replica];
+    peer.isUp = false;
+    peer.isDown = true;
+  }
+
+  /** Its progress, from whatever message. */
+  heardOf(replica: number, commitMin: number): void {
+    const peer = this.#peers[replica];
+    peer.commitMin = Math.max(peer.commitMin, commitMin);
+  }
+
+  /** What the best replicas, as many as a view change needs, have all executed; ours among them. */
+  commitMinOfQuorum(): number {
+    const { member, state } = this.#parts;
+    const all = this.#peers.map(({ commitMin }, replica) =>
+      replica === member.replica ? state.commitMin : commitMin,
+    );
+    all.sort((a, b) => b - a);
+    return all[member.quorums.viewChange - 1];
+  }
+
+  /** The cluster's time; `null` while clocks are not known to agree. */
+  realtime(): U64 | null {
+    const { now } = this.#parts.outbox;
+    this.clock.tick(now);
+    return this.clock.realtime(now);
+  }
+
+  /** Takes over one reference and sends the message to every replica that is connected. */
+  broadcast(message: Message): void {
+    const { pool, outbox } = this.#parts;
+    for (let replica = 0; replica < this.#peers.length; replica++) {
+      if (!this.#peers[replica].isUp) continue;
+      pool.retain(message);
+      outbox.sendPeer(replica, message);
+    }
+    pool.release(message);
+  }
+
+  /** Takes over one reference. */
+  send(replica: number, message: Message): void {
+    const { pool, outbox } = this.#parts;
+    if (this.#peers[replica].isUp) outbox.sendPeer(replica, message);
+    else pool.release(message);
+  }
+
+  onPingDeadline(): void {
+    const { deadlines, outbox, topology } = this.#parts;
+    const { now } = outbox;
+    this.clock.tick(now);
+    deadlines.set('ping', now.monoNs + this.clock.pingIntervalNs);
+    topology.onPing();
+    for (let replica = 0; replica < this.#peers.length; replica++) {
+      if (this.#peers[replica].isUp) this.#ping(replica, topology.route);
+    }
+  }
+
+  onPing(from: number, bytes: Uint8Array): void {
+    const { state, superblock, outbox, pool, member, topology } = this.#parts;
+    this.heardOf(from, peerNumber(bytes, PeerOffset.commitMin));
+    const pong = pool.acquire('small');
+    if (pong !== null) {
+      const fields = {
+        commitMin: state.commitMin,
+        checkpointOp: superblock.current.checkpoint.op,
+        monotonic: peerNumber(bytes, PeerOffset.monotonic),
+        wall: outbox.now.wall,
+      };
+      const author = member.authorDurable();
+      buildPeerMessage(pong.bytes, Command.pong, author, fields, pool.checksum);
+      this.send(from, pong);
+    }
+    if (member.isNormalBackup && from === member.primary && readView(bytes) === member.view) {
+      topology.adopt(member.view, bytes.subarray(PeerOffset.route, PeerOffset.route + 8));
+    }
+  }
+
+  onPong(from: number, bytes: Uint8Array): void {
+    const { now } = this.#parts.outbox;
+    this.heardOf(from, peerNumber(bytes, PeerOffset.commitMin));
+    const sentNs = peerNumber(bytes, PeerOffset.monotonic);
+    if (sentNs > now.monoNs) return;
+    const wall = readU64(bytes, PeerOffset.wall);
+    this.clock.learn(from, sentNs, wall, now);
+    this.clock.tick(now);
+  }
+
+  #ping(replica: number, route: Uint8Array): void {
+    const { pool, state, superblock, outbox, member } = this.#parts;
+    const ping = pool.acquire('small');
+    if (ping === null) return;
+    const fields = {
+      commitMin: state.commitMin,
+      checkpointOp: superblock.current.checkpoint.op,
+      monotonic: outbox.now.monoNs,
+      route,
+    };
+    buildPeerMessage(ping.bytes, Command.ping, member.authorDurable(), fields, pool.checksum);
+    this.send(replica, ping);
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * Repair: gets what is missing in the log below its head, headers and prepares, from whoever has
+ * it, several at a time and in any order. It never moves the head, and it takes nothing on trust: a
+ * header belongs into the log only if it is of this view or the operation above names it.
+ *
+ * A gap is looked at when it appears, not when a timer fires. Where prepares take different ways it
+ * is normal that one overtakes another; then the missing one is given the time that they have
+ * lately needed, unless somebody on its way is known to be gone.
+ */
+
+import { PIPELINE_MAX } from '../../engine/index.ts';
+import { Command, HEADER_SIZE, type Message, PrepareOffset, readView } from '../../wire/index.ts';
+import { opOf } from '../log/log.ts';
+import type { Parts } from '../parts.ts';
+import { buildPeerMessage, isPrepareHeader, peerHeaders, peersOf } from '../peer-message.ts';
+import { REPAIR_RETRY_NS } from '../timing/intervals.ts';
+import { RepairBudget } from '../timing/repair-budget.ts';
+
+/** Operations of which it is known since when they are missing. */
+const WAITS = 64;
+const PATIENCE_START_NS = 5_000_000;
+const PATIENCE_MAX_NS = 100_000_000;
+/** Operations looked at in one step. */
+const LOOKED_AT_MAX = 64;
+
+export class Repair {
+  readonly #parts: Parts;
+  readonly #budget: RepairBudget;
+  /** Since when op k is known to be missing, at k mod WAITS. */
+  readonly #missingOps: Float64Array = new Float64Array(WAITS).fill(-1);
+  readonly #missingSinceNs: Float64Array = new Float64Array(WAITS);
+  /** How much later than its successor a prepare may come when nothing is wrong. */
+  #patienceNs: number = PATIENCE_START_NS;
+  /** No headers are asked for before this. */
+  #headersNs: number = 0;
+  /** Something may have changed since the last look. */
+  #isStale: boolean = true;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { replica, replicaCount } = parts.member;
+    this.#budget = new RepairBudget({ replica, replicaCount, prng: parts.prng });
+  }
+
+  /** A prepare has come that is not the next one: {@link advance} looks at what is missing. */
+  onArrival(): void {
+    this.#isStale = true;
+  }
+
+  onPeerDown(replica: number): void {
+    this.#budget.forget(replica);
+    this.#isStale = true;
+  }
+
+  onDeadline(): void {
+    this.#budget.expire(this.#parts.outbox.now.monoNs);
+    this.#isStale = true;
+  }
+
+  /** The log has become another one. */
+  reset(): void {
+    this.#missingOps.fill(-1);
+    this.#headersNs = 0;
+    this.#isStale = true;
+  }
+
+  /** Looks for what is missing and asks for it; called at the end of every step. */
+  advance(): void {
+    const { deadlines, outbox, log, state } = this.#parts;
+    if (!this.#isStale || !this.#isActive()) return;
+    this.#isStale = false;
+    const nowNs = outbox.now.monoNs;
+    let nextNs = Number.POSITIVE_INFINITY;
+    let missingLow = -1;
+    let missingHigh = -1;
+    const high = Math.min(log.head, state.commitMin + LOOKED_AT_MAX);
+    for (let op = state.commitMin + 1; op <= high; op++) {
+      if (this.#isHere(op)) continue;
+      if (log.header(op) === null || !log.isCanonical(op)) {
+        if (missingLow < 0) missingLow = op;
+        missingHigh = op;
+      }
+      const dueNs = this.#dueNs(op, nowNs);
+      if (dueNs <= nowNs) this.#ask(op, nowNs);
+      nextNs = Math.min(nextNs, Math.max(dueNs, nowNs + REPAIR_RETRY_NS / 4));
+    }
+    if (high < log.head && log.chainLow > high) {
+      missingLow = missingLow < 0 ? high + 1 : missingLow;
+      missingHigh = log.chainLow - 1;
+    }
+    if (missingLow >= 0) this.#askHeaders(missingLow, missingHigh, nowNs);
+    if (missingLow < 0 && nextNs === Number.POSITIVE_INFINITY) {
+      deadlines.clear('repair');
+      return;
+    }
+    const expiryNs = Math.min(nextNs, this.#budget.nextExpiryNs, nowNs + REPAIR_RETRY_NS);
+    deadlines.set('repair', Math.max(expiryNs, nowNs + 1_000_000));
+  }
+
+  /** Whether every operation above what is executed is chained to the head. */
+  areHeadersComplete(): boolean {
+    const { log, state } = this.#parts;
+    return log.chainLow <= state.commitMin + 1;
+  }
+
+  /** A prepare that is not the next of the view; the caller keeps its reference. */
+  onPrepare(from: number, message: Message): void {
+    const { log, state, member, backup, outbox, journal } = this.#parts;
+    const { bytes } = message;
+    const op = opOf(bytes);
+    this.#budget.received(op, outbox.now.monoNs);
+    this.#isStale = true;
+    if (!this.#isActive() || op > log.head) return;
+    const known = log.has(op, bytes, 0);
+    if (known && log.isClean(op)) {
+      // The primary asks again because it does not know.
+      backup.sendOk(op);
+      return;
+    }
+    if (op <= state.commitMin) return;
+    if (known && !log.isCanonical(op)) return;
+    if (!known) {
+      const header = bytes.subarray(0, HEADER_SIZE);
+      if (!log.accepts(header)) return;
+      const other = log.header(op);
+      if (
+        other !== null &&
+        readView(other) === readView(bytes) &&
+        readView(bytes) === member.view
+      ) {
+        outbox.halt('diverged', `two prepares of operation ${op} in view ${member.view}`);
+        return;
+      }
+      log.set(header);
+    }
+    if (journal.isWriting(op, bytes, 0) || !journal.canWrite) return;
+    this.#take(from, message);
+  }
+
+  /** Headers that somebody has sent. */
+  onHeaders(from: number, bytes: Uint8Array): void {
+    const { member, log, state, pool, backup } = this.#parts;
+    const headers = peerHeaders(bytes);
+    if (headers === null || !this.#isActive()) return;
+    this.#isStale = true;
+    this.#headersNs = 0;
+    for (const header of headers) {
+      if (!isPrepareHeader(header, pool.checksum)) return;
+      const op = opOf(header);
+      const isOfPrimary = from === member.primary && readView(header) === member.view;
+      if (member.isNormalBackup && isOfPrimary && op > log.head) {
+        backup.onAnnounced(header);
+        continue;
+      }
+      if (op <= state.commitMin || op > log.head || log.has(op, header, 0)) continue;
+      if (!log.accepts(header)) continue;
+      log.set(header);
+      this.#parts.outbox.trace('debug', 'repair-header', { op });
+    }
+  }
+
+  #isActive(): boolean {
+    const { member, viewChange } = this.#parts;
+    if (member.isSolo) return false;
+    return member.isNormal || viewChange.isRepairing;
+  }
+
+  /** A prepare is taken into the log: written, kept, acknowledged when it is durable. */
+  #take(from: number, message: Message): void {
+    const { cache, state, journal, backup, member, outbox, heldRequests } = this.#parts;
+    const { bytes } = message;
+    const op = opOf(bytes);
+    if (member.isNormalBackup && readView(bytes) === member.view) backup.forward(from, message);
+    cache.put(message, state.commitMin);
+    journal.write(message);
+    heldRequests.onPrepared(bytes);
+    const slot = op % WAITS;
+    if (this.#missingOps[slot] === op) {
+      const lateNs = outbox.now.monoNs - this.#missingSinceNs[slot];
+      this.#patienceNs = Math.min((4 * this.#patienceNs + 1.5 * lateNs) / 5, PATIENCE_MAX_NS);
+      this.#missingOps[slot] = -1;
+    }
+    outbox.trace('debug', 'repair-prepare', { op, from });
+  }
+
+  #isHere(op: number): boolean {
+    const { log, cache, journal } = this.#parts;
+    const header = log.header(op);
+    if (header === null || !log.isCanonical(op)) return false;
+    if (log.isClean(op) || journal.isWriting(op, header, 0)) return true;
+    const cached = cache.find(op, header, 0);
+    if (cached === null || !journal.canWrite) return false;
+    journal.write(cached);
+    return true;
+  }
+
+  /** When a missing prepare is to be asked for. */
+  #dueNs(op: number, nowNs: number): number {
+    const { member, topology, peers, log } = this.#parts;
+    const slot = op % WAITS;
+    if (this.#missingOps[slot] !== op) {
+      this.#missingOps[slot] = op;
+      this.#missingSinceNs[slot] = nowNs;
+    }
+    if (!member.isNormalBackup || op + PIPELINE_MAX < log.head) return nowNs;
+    const header = log.header(op);
+    if (header !== null && readView(header) !== member.view) return nowNs;
+    const path = topology.path(member.view, op, member.replica);
+    if (path.length === 0 || path.some((replica) => peers.isDown(replica))) return nowNs;
+    return this.#missingSinceNs[slot] + this.#patienceNs;
+  }
+
+  #ask(op: number, nowNs: number): void {
+    const { peers, log, viewChange, outbox, journal } = this.#parts;
+    if (!journal.canWrite) return;
+    const header = log.header(op);
+    const above = op < log.head && log.isCanonical(op + 1) ? log.header(op + 1) : null;
+    const checksum =
+      above?.subarray(PrepareOffset.parent, PrepareOffset.parent + 16) ??
+      (header !== null && log.isCanonical(op) ? header.subarray(0, 16) : null);
+    // Without a checksum only a primary of the same view can be believed.
+    if (checksum === null && viewChange.isRepairing) return;
+    const times = viewChange.isRepairing ? 2 : 1;
+    for (let i = 0; i < times; i++) {
+      const replica = this.#budget.take(op, nowNs, peers.upMask);
+      if (replica < 0) return;
+      this.#request(replica, Command.requestPrepare, { op, ...(checksum ? { checksum } : {}) });
+      outbox.trace('debug', 'repair-asked', { op, replica });
+    }
+  }
+
+  #askHeaders(low: number, high: number, nowNs: number): void {
+    const { peers, prng } = this.#parts;
+    if (nowNs < this.#headersNs) return;
+    const mask = peers.upMask;
+    const candidates = [...peersOf(mask)];
+    if (candidates.length === 0) return;
+    const replica = candidates[prng.below(candidates.length)];
+    this.#headersNs = nowNs + REPAIR_RETRY_NS;
+    this.#request(replica, Command.requestHeaders, { op: low, opHead: high });
+  }
+
+  #request(
+    replica: number,
+    command: Command,
+    fields: { readonly op: number; readonly opHead?: number; readonly checksum?: Uint8Array },
+  ): void {
+    const { pool, peers, member } = this.#parts;
+    const message = member.isViewDurable ? pool.acquire('small') : null;
+    if (message === null) return;
+    buildPeerMessage(message.bytes, command, member.author(), fields, pool.checksum);
+    peers.send(replica, message);
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Answers other replicas' repairs: prepares from memory or from the log on disk, headers from
+ * memory. Silence is an answer too: there is no "I do not have it", the asker asks somebody else.
+ */
+import { isZero } from '../../stdx/index.ts';
+import { Command, type Message, PeerOffset, readView } from '../../wire/index.ts';
+import { JOURNAL_READS_MAX } from '../log/journal.ts';
+import type { Parts } from '../parts.ts';
+import { buildPeerMessage, HEADERS_PER_MESSAGE_MAX, peerNumber } from '../peer-message.ts';
+
+/** Of the reads from the log these are never used for others: commits must not starve. */
+const READS_RESERVED = 2;
+
+export class Responder {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  onRequestPrepare(from: number, bytes: Uint8Array): void {
+    const { log, cache, journal, pool, peers, member } = this.#parts;
+    const op = peerNumber(bytes, PeerOffset.op);
+    const header = log.header(op);
+    if (header === null) return;
+    if (isZero(bytes, PeerOffset.checksum, 16)) {
+      // Whatever we have counts only if we both have the log of the same view.
+      if (!member.isNormal || readView(bytes) !== member.view || !log.isCanonical(op)) return;
+    } else if (!log.has(op, bytes, PeerOffset.checksum)) {
+      return;
+    }
+    const message = cache.find(op, header, 0) ?? journal.writing(op, header, 0);
+    if (message !== null) {
+      pool.retain(message);
+      peers.send(from, message);
+      return;
+    }
+    if (!log.isClean(op) || journal.reading >= JOURNAL_READS_MAX - READS_RESERVED) return;
+    journal.read(op, (read) => {
+      if (read !== null) peers.send(from, read);
+    });
+  }
+
+  onRequestHeaders(from: number, bytes: Uint8Array): void {
+    const { log } = this.#parts;
+    const low = peerNumber(bytes, PeerOffset.op);
+    const high = Math.min(peerNumber(bytes, PeerOffset.opHead), log.head);
+    const headers: Uint8Array[] = [];
+    for (let op = high; op >= low && headers.length < HEADERS_PER_MESSAGE_MAX; op--) {
+      const header = log.header(op);
+      if (header !== null) headers.push(header);
+      else if (op <= log.head - this.#parts.geometry.slots) break;
+    }
+    if (headers.length > 0) this.sendHeaders(from, headers);
+  }
+
+  /** Copies the headers, 256 bytes each, into a message. */
+  sendHeaders(replica: number, headers: readonly Uint8Array[]): void {
+    const { pool, peers, member } = this.#parts;
+    const message: Message | null = member.isViewDurable ? pool.acquire('small') : null;
+    if (message === null) return;
+    const { bytes } = message;
+    const author = member.author();
+    buildPeerMessage(bytes, Command.headers, author, {}, pool.checksum, headers);
+    peers.send(replica, message);
+  }
+}

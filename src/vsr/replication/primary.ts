@@ -1,0 +1,431 @@
+/**
+ * The primary of a view: gives requests their place in the log, sends prepares on their way,
+ * collects acknowledgements, and says what is committed. What is prepared and not executed yet is
+ * the pipeline, at most P operations.
+ *
+ * Nothing waits for a timer while the cluster is well: the commit number leaves in the step in
+ * which it advances, with the next prepare or in a message of its own. Timers are for losses: a
+ * prepare without a quorum is sent again to everybody who has not acknowledged it.
+ */
+import {
+  OP_MAX,
+  OPERATION_MACHINE_MIN,
+  OPERATION_PULSE,
+  PIPELINE_MAX,
+  PULSE_INTERVAL_NS,
+} from '../../engine/index.ts';
+import { assert, readU64, type U64, u64Add, u64Compare, u64Max } from '../../stdx/index.ts';
+import {
+  Command,
+  HEADER_SIZE,
+  type Message,
+  PeerOffset,
+  PrepareOffset,
+  RequestOffset,
+  readSize,
+} from '../../wire/index.ts';
+import { checkpointInterval } from '../file/geometry.ts';
+import { opOf } from '../log/log.ts';
+import { buildPrepare, type Position, prepareFromRequest } from '../message.ts';
+import type { Parts } from '../parts.ts';
+import { buildPeerMessage, peerBits, peerNumber } from '../peer-message.ts';
+import { FaultDetector } from '../timing/fault-detector.ts';
+import {
+  ABDICATE_NS,
+  HEARTBEAT_NS,
+  PREPARE_TIMEOUT_MAX_NS,
+  PREPARE_TIMEOUT_MIN_NS,
+} from '../timing/intervals.ts';
+
+interface Entry {
+  readonly op: number;
+  /** Replicas that have acknowledged it: bit i ↔ replica i. */
+  acks: number;
+  /** Replicas to which it was sent again because their acknowledgements showed that they lack it. */
+  inferred: number;
+  /** When it was last sent to everybody who needs it. */
+  sentNs: number;
+  isQuorum: boolean;
+}
+
+/** At first an acknowledgement is expected within half of this. */
+const RTT_START_NS = 50_000_000;
+const ATTEMPTS_MAX = 6;
+
+export class Primary {
+  readonly #parts: Parts;
+  readonly #hasPulses: boolean;
+  readonly #pipeline: Entry[] = [];
+  /** As backups see us: when to speak lest they lose patience. */
+  readonly #detector: FaultDetector = new FaultDetector();
+  #timestamp: U64 = { hi: 0, lo: 0 };
+  /** The highest commit number that has been sent. */
+  #announced: number = 0;
+  /** A prepare or commit leaves in this step. */
+  #hasSpoken: boolean = false;
+  #rttNs: number = RTT_START_NS;
+  #attempts: number = 0;
+  #attemptsOp: number = 0;
+  #isAbdicating: boolean = false;
+
+  constructor(parts: Parts, hasPulses: boolean) {
+    this.#parts = parts;
+    this.#hasPulses = hasPulses;
+  }
+
+  /** Prepared and not executed. */
+  get pipelineLength(): number {
+    return this.#pipeline.length;
+  }
+
+  /** It answers the clients of what it executes. */
+  get answers(): boolean {
+    return this.#parts.member.isNormalPrimary;
+  }
+
+  get isAbdicating(): boolean {
+    return this.#isAbdicating;
+  }
+
+  /** The prepares under way, borrowed. */
+  *prepares(): Generator<Uint8Array, void, void> {
+    for (const { op } of this.#pipeline) {
+      const header = this.#parts.log.header(op);
+      assert(header !== null, 'Primary: a hole in the pipeline');
+      yield header;
+    }
+  }
+
+  /** Begins to lead: the log is complete, everything known to be committed is executed. */
+  open(): void {
+    const { member, state, log, commits, outbox } = this.#parts;
+    assert(member.isNormalPrimary, 'Primary: does not lead');
+    assert(this.#pipeline.length === 0, 'Primary: opened twice');
+    assert(state.commitMin === commits.commitMax, 'Primary: not everything is executed');
+    assert(log.head <= state.commitMin + PIPELINE_MAX, 'Primary: too much is uncommitted');
+    this.#timestamp = state.timestamp;
+    for (let op = state.commitMin + 1; op <= log.head; op++) {
+      const header = log.header(op);
+      assert(header !== null && log.isClean(op), 'Primary: the log is not complete');
+      this.#timestamp = u64Max(this.#timestamp, readU64(header, PrepareOffset.timestamp));
+      const acks = 1 << member.replica;
+      const entry = { op, acks, inferred: 0, sentNs: outbox.now.monoNs, isQuorum: false };
+      this.#pipeline.push(entry);
+    }
+    this.#isAbdicating = false;
+    this.#announced = 0;
+    this.#detector.reset(outbox.now.monoNs);
+    this.#countQuorums();
+  }
+
+  /** Leads no more: acknowledgements of this view mean nothing in another. */
+  close(): void {
+    const { deadlines } = this.#parts;
+    this.#pipeline.length = 0;
+    deadlines.clear('prepare');
+    deadlines.clear('heartbeat');
+    deadlines.clear('abdicate');
+  }
+
+  /** Time has passed: {@link advance} looks whether something is due. */
+  onPulse(): void {
+    const { deadlines, outbox } = this.#parts;
+    deadlines.set('pulse', outbox.now.monoNs + PULSE_INTERVAL_NS);
+  }
+
+  /** Makes prepares of what waits. */
+  advance(): void {
+    const { member, admission, state, peers, outbox, deadlines } = this.#parts;
+    if (!member.isNormalPrimary) return;
+    while (this.#hasRoom()) {
+      const wall = peers.realtime();
+      if (wall === null) {
+        if (admission.queueLength > 0 && !deadlines.isSet('abdicate')) {
+          deadlines.set('abdicate', outbox.now.monoNs + ABDICATE_NS);
+        }
+        return;
+      }
+      // A pulse goes first: it is due, while clients can wait for one more operation.
+      if (this.#hasPulses && !this.#hasPulse()) {
+        const timestamp = this.#next(wall, state.machine.reserve(OPERATION_PULSE, EMPTY));
+        if (state.machine.due(timestamp)) {
+          if (!this.#preparePulse(timestamp)) return;
+          continue;
+        }
+      }
+      const request = admission.next();
+      if (request === null) return;
+      this.#prepareRequest(request, wall);
+    }
+  }
+
+  /** At the end of a step: what the step has committed leaves with it; timers follow. */
+  settle(): void {
+    const { member, commits, deadlines, outbox } = this.#parts;
+    if (!member.isNormalPrimary || member.isSolo) return;
+    if (commits.commitMax > this.#announced && member.isLogViewDurable) this.#sendCommit();
+    const nowNs = outbox.now.monoNs;
+    if (this.#hasSpoken || !deadlines.isSet('heartbeat')) {
+      this.#hasSpoken = false;
+      this.#detector.signal(nowNs);
+      const atNs = Math.min(nowNs + HEARTBEAT_NS, this.#detector.nextChangeNs(nowNs));
+      deadlines.set('heartbeat', atNs);
+    }
+    this.#armPrepare();
+  }
+
+  onHeartbeat(): void {
+    const { member } = this.#parts;
+    if (!member.isNormalPrimary || this.#isAbdicating || !member.isLogViewDurable) return;
+    this.#sendCommit();
+  }
+
+  /** Our own copy is durable. */
+  onDurable(op: number): void {
+    this.#acknowledge(op, this.#parts.member.replica);
+  }
+
+  /** A backup has a prepare of this view's log durably. */
+  onPrepareOk(from: number, bytes: Uint8Array): void {
+    const { log, commits, outbox, peers } = this.#parts;
+    const op = peerNumber(bytes, PeerOffset.op);
+    peers.heardOf(from, peerNumber(bytes, PeerOffset.commitMin));
+    if (!commits.agrees(peerNumber(bytes, PeerOffset.commitMin), bytes, PeerOffset.digest)) {
+      outbox.trace('error', 'peer-diverged', { replica: from });
+      return;
+    }
+    const entry = this.#entry(op);
+    if (entry === null || !log.has(op, bytes, PeerOffset.checksum)) return;
+    this.#parts.topology.onAck(op, from, outbox.now.monoNs - entry.sentNs);
+    this.#inferLosses(from, op, peerBits(bytes, PeerOffset.bits));
+    this.#acknowledge(op, from);
+  }
+
+  /** No quorum in time: once more to all that have not acknowledged. */
+  onPrepareTimeout(): void {
+    const { outbox, member } = this.#parts;
+    if (!member.isNormalPrimary) return;
+    const nowNs = outbox.now.monoNs;
+    const timeoutNs = this.#timeoutNs();
+    this.#attempts = Math.min(this.#attempts + 1, ATTEMPTS_MAX);
+    for (const entry of this.#pipeline) {
+      if (entry.isQuorum || nowNs < entry.sentNs + timeoutNs) continue;
+      entry.sentNs = nowNs;
+      for (let replica = 0; replica < member.replicaCount; replica++) {
+        if ((entry.acks & (1 << replica)) === 0) this.#resend(entry.op, replica);
+      }
+    }
+  }
+
+  /** Nothing gets done here, so somebody else should lead. */
+  onAbdicate(): void {
+    const { outbox, member, viewChange } = this.#parts;
+    if (!member.isNormalPrimary) return;
+    this.#isAbdicating = true;
+    outbox.trace('warn', 'abdicated', { view: member.view });
+    viewChange.vote();
+  }
+
+  /** The operation is executed. */
+  onCommitted(op: number): void {
+    if (this.#pipeline[0]?.op === op) this.#pipeline.shift();
+  }
+
+  invariants(): void {
+    const { member, state, log, commits, checkpoints, cache } = this.#parts;
+    if (!member.isNormalPrimary) {
+      assert(this.#pipeline.length === 0, 'Primary: a pipeline without an office');
+      return;
+    }
+    assert(log.head === state.commitMin + this.#pipeline.length, 'Primary: pipeline and log');
+    assert(this.#pipeline.length <= PIPELINE_MAX, 'Primary: pipeline too long');
+    assert(commits.commitMax <= log.head, 'Primary: committed above the head');
+    assert(log.head <= checkpoints.prepareMax, 'Primary: overwrites what replay needs');
+    assert(u64Compare(this.#timestamp, state.timestamp) >= 0, 'Primary: timestamps go back');
+    for (const { op } of this.#pipeline) {
+      const header = log.header(op);
+      assert(header !== null && log.isCanonical(op), 'Primary: pipeline and log disagree');
+      assert(cache.find(op, header, 0) !== null, 'Primary: a prepare that is not at hand');
+    }
+  }
+
+  #hasRoom(): boolean {
+    const { log, checkpoints, member, peers, geometry } = this.#parts;
+    if (this.#pipeline.length >= PIPELINE_MAX) return false;
+    if (log.head >= checkpoints.authorMax || !member.isLogViewDurable) return false;
+    if (member.isSolo) return true;
+    // Slow replicas, as many as may fail, never hold the others up.
+    const lagMax = Math.max(2 * PIPELINE_MAX, checkpointInterval(geometry) / 2);
+    return log.head - peers.commitMinOfQuorum() <= lagMax;
+  }
+
+  #hasPulse(): boolean {
+    for (const header of this.prepares()) {
+      if (header[PrepareOffset.operation] === OPERATION_PULSE) return true;
+    }
+    return false;
+  }
+
+  #preparePulse(timestamp: U64): boolean {
+    const { pool, member } = this.#parts;
+    const message = pool.acquire('small');
+    if (message === null) return false;
+    const position = this.#position(timestamp);
+    buildPrepare(message.bytes, OPERATION_PULSE, member.author(), position, pool.checksum);
+    this.#append(message, timestamp);
+    return true;
+  }
+
+  #prepareRequest(message: Message, wall: U64): void {
+    const { pool, state, member } = this.#parts;
+    const { bytes } = message;
+    const operation = bytes[RequestOffset.operation];
+    const isEngine = operation < OPERATION_MACHINE_MIN;
+    const body = bytes.subarray(HEADER_SIZE, readSize(bytes));
+    const timestamp = this.#next(wall, isEngine ? 0 : state.machine.reserve(operation, body));
+    prepareFromRequest(bytes, member.author(), this.#position(timestamp), pool.checksum);
+    this.#append(message, timestamp);
+  }
+
+  /** Above everything given out so far, not below the cluster's time, plus what is used up. */
+  #next(wall: U64, reserveNs: number): U64 {
+    assert(Number.isSafeInteger(reserveNs) && reserveNs >= 0, 'Primary: bad reserve');
+    return u64Add(u64Max(u64Add(this.#timestamp, 1), wall), reserveNs);
+  }
+
+  #position(timestamp: U64): Position {
+    const { log, commits, checkpoints, state } = this.#parts;
+    const op = log.head + 1;
+    assert(op < OP_MAX, 'Primary: log positions are used up');
+    const head = log.header(log.head);
+    assert(head !== null || log.head === state.commitMin, 'Primary: nothing to continue');
+    const parent = head?.slice(0, 16) ?? state.prepareChecksum;
+    const checkpointId = checkpoints.idFor(op);
+    return { op, parent, checkpointId, commit: commits.commitMax, timestamp };
+  }
+
+  /** Takes over the reference. */
+  #append(message: Message, timestamp: U64): void {
+    const { log, cache, journal, state, member, topology, outbox, pool } = this.#parts;
+    const op = opOf(message.bytes);
+    this.#timestamp = timestamp;
+    log.append(message.bytes);
+    cache.put(message, state.commitMin);
+    const sentNs = outbox.now.monoNs;
+    this.#pipeline.push({ op, acks: 0, inferred: 0, sentNs, isQuorum: false });
+    for (const replica of topology.next(member.view, op, member.replica)) {
+      pool.retain(message);
+      outbox.sendPeer(replica, message);
+    }
+    for (const replica of topology.announce(member.view, op, member.replica)) {
+      this.#parts.responder.sendHeaders(replica, [message.bytes.subarray(0, HEADER_SIZE)]);
+    }
+    journal.write(message);
+    this.#announced = this.#parts.commits.commitMax;
+    this.#hasSpoken = true;
+    pool.release(message);
+  }
+
+  #entry(op: number): Entry | null {
+    const first = this.#pipeline[0];
+    if (first === undefined || op < first.op) return null;
+    return this.#pipeline[op - first.op] ?? null;
+  }
+
+  #acknowledge(op: number, replica: number): void {
+    const { deadlines, outbox } = this.#parts;
+    const entry = this.#entry(op);
+    if (entry === null || (entry.acks & (1 << replica)) !== 0) return;
+    entry.acks |= 1 << replica;
+    this.#isAbdicating = false;
+    if (deadlines.isSet('abdicate')) deadlines.set('abdicate', outbox.now.monoNs + ABDICATE_NS);
+    this.#countQuorums();
+  }
+
+  #countQuorums(): void {
+    const { member, commits, outbox } = this.#parts;
+    const quorum = member.quorums.replication;
+    let isCommitted = true;
+    for (const entry of this.#pipeline) {
+      if (!entry.isQuorum && bitCount(entry.acks) >= quorum) {
+        entry.isQuorum = true;
+        this.#rttNs = (4 * this.#rttNs + (outbox.now.monoNs - entry.sentNs)) / 5;
+      }
+      isCommitted &&= entry.isQuorum;
+      if (isCommitted) commits.learn(entry.op);
+    }
+  }
+
+  /** Who has a later prepare that we sent it, and not this one, has lost it. */
+  #inferLosses(from: number, op: number, received: number): void {
+    const { topology, member } = this.#parts;
+    for (const entry of this.#pipeline) {
+      if (entry.op >= op) return;
+      const bit = 1 << from;
+      const isThere = op - entry.op > 31 || (received & (1 << (op - entry.op))) !== 0;
+      if (isThere || ((entry.acks | entry.inferred) & bit) !== 0) continue;
+      if (!topology.next(member.view, entry.op, member.replica).includes(from)) continue;
+      entry.inferred |= bit;
+      this.#resend(entry.op, from);
+    }
+  }
+
+  #resend(op: number, replica: number): void {
+    const { cache, pool, outbox, member, peers } = this.#parts;
+    if (replica === member.replica || !peers.isUp(replica)) return;
+    const message = cache.at(op);
+    assert(message !== null, 'Primary: a prepare that is not at hand');
+    pool.retain(message);
+    outbox.sendPeer(replica, message);
+    outbox.trace('debug', 'prepare-resent', { op, replica });
+  }
+
+  #timeoutNs(): number {
+    const ns = Math.min(Math.max(2 * this.#rttNs, PREPARE_TIMEOUT_MIN_NS), PREPARE_TIMEOUT_MAX_NS);
+    return ns * 2 ** this.#attempts;
+  }
+
+  #armPrepare(): void {
+    const { deadlines, outbox } = this.#parts;
+    const first = this.#pipeline.find(({ isQuorum }) => !isQuorum);
+    if (first === undefined) {
+      deadlines.clear('prepare');
+      if (this.#parts.admission.queueLength === 0) deadlines.clear('abdicate');
+      return;
+    }
+    if (first.op !== this.#attemptsOp) {
+      this.#attemptsOp = first.op;
+      this.#attempts = 0;
+    }
+    deadlines.set('prepare', first.sentNs + this.#timeoutNs());
+    if (!deadlines.isSet('abdicate')) deadlines.set('abdicate', outbox.now.monoNs + ABDICATE_NS);
+  }
+
+  #sendCommit(): void {
+    const { commits, state, log, member, outbox, pool, peers, superblock } = this.#parts;
+    const message = pool.acquire('small');
+    if (message === null) return;
+    const { commitMax } = commits;
+    const fields = {
+      commitMax,
+      commitMin: state.commitMin,
+      digest: state.digest,
+      monotonic: outbox.now.monoNs,
+      checkpointOp: superblock.current.checkpoint.op,
+      checksum: log.header(commitMax)?.subarray(0, 16) ?? ZERO,
+    };
+    buildPeerMessage(message.bytes, Command.commit, member.author(), fields, pool.checksum);
+    peers.broadcast(message);
+    this.#announced = commitMax;
+    this.#hasSpoken = true;
+  }
+}
+
+const EMPTY: Uint8Array = new Uint8Array(0);
+const ZERO: Uint8Array = new Uint8Array(16);
+
+function bitCount(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}

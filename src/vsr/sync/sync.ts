@@ -1,0 +1,295 @@
+/**
+ * Catching up by a checkpoint: what a replica does that lags so far that the others have
+ * overwritten the operations it lacks. It stops executing, copies the last checkpoint of another
+ * replica into its own file, block by block and each verified by its checksum, asks the primary once
+ * more what the log of its view is, makes both durable in one write of the superblock, and begins a
+ * new life from there. Until that write it is what it was; recovery verifies the whole by its root.
+ */
+import { BLOCK_SIZE_MAX, type StorageError } from '../../engine/index.ts';
+import { assert, bytesEqual } from '../../stdx/index.ts';
+import { Command, HEADER_SIZE, type Message, PeerOffset, readSize } from '../../wire/index.ts';
+import { fixedSize, sectorCeil } from '../file/geometry.ts';
+import type { ChunkReference } from '../file/superblock-codec.ts';
+import { Part } from '../outbox.ts';
+import type { Parts } from '../parts.ts';
+import { buildPeerMessage, peerBits, peerNumber, peersOf } from '../peer-message.ts';
+import { SYNC_RETRY_NS } from '../timing/intervals.ts';
+import { decodeCheckpoint } from './checkpoint-message.ts';
+import { CheckpointServer, Wanted } from './checkpoint-server.ts';
+import { Copy, type Item } from './copy.ts';
+
+/** Blocks asked for and not here yet; and blocks being written. */
+const REQUESTS_MAX = 4;
+const WRITES_MAX = 4;
+
+type Phase = 'idle' | 'fetch' | 'flush-blocks' | 'manifest' | 'flush-manifest' | 'ask' | 'install';
+
+/** A log as a StartView describes it. */
+export interface ToldLog {
+  readonly view: number;
+  readonly commitMax: number;
+  readonly headers: readonly Uint8Array[];
+}
+
+export class Sync {
+  readonly #parts: Parts;
+  readonly #server: CheckpointServer;
+  #phase: Phase = 'idle';
+  #source: number = -1;
+  #copy: Copy | null = null;
+  /** What is missing, and what of it is on its way, by its place at the source. */
+  #items: Item[] = [];
+  readonly #asked: Map<number, Item> = new Map();
+  readonly #writes: Map<number, Message> = new Map();
+  #pieces: { readonly chunk: ChunkReference; readonly bytes: Uint8Array }[] = [];
+  #chunks: ChunkReference[] = [];
+  #hasProgress: boolean = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#server = new CheckpointServer(parts);
+  }
+
+  /** While this holds nothing is executed and no checkpoint is made. */
+  get isActive(): boolean {
+    return this.#phase !== 'idle';
+  }
+
+  /** Waits for the primary to tell once more what its log is. */
+  get isAsking(): boolean {
+    return this.#phase === 'ask';
+  }
+
+  /**
+   * The primary tells of a log of which the part up to `head` fits here (−1: nothing). Returns
+   * whether only a checkpoint can help, which is then being copied.
+   */
+  considers(from: number, head: number, primaryHead: number, told: ToldLog): boolean {
+    const { state, geometry, outbox, checkpoints } = this.#parts;
+    const isOutOfReach = head < state.commitMin || primaryHead - geometry.slots > state.commitMin;
+    if (this.#phase === 'install') return true;
+    if (this.#phase === 'ask') {
+      this.#install(told);
+      return true;
+    }
+    if (!isOutOfReach) {
+      if (this.isActive && this.#writes.size === 0) this.#abandon();
+      return this.isActive;
+    }
+    if (this.isActive || checkpoints.isBusy) return true;
+    outbox.trace('info', 'sync', { from, commitMin: state.commitMin, primaryHead });
+    this.#phase = 'fetch';
+    const base = fixedSize(geometry);
+    const { blocks } = checkpoints;
+    this.#copy = new Copy(base, blocks.fileSize, blocks.places);
+    this.#source = from;
+    this.#askCheckpoint();
+    return true;
+  }
+
+  onRequest(from: number, bytes: Uint8Array): void {
+    this.#server.onRequest(from, bytes);
+  }
+
+  onBlock(from: number, bytes: Uint8Array): void {
+    if (this.#phase !== 'fetch' || from !== this.#source) return;
+    const body = bytes.subarray(HEADER_SIZE, readSize(bytes));
+    if (peerBits(bytes, PeerOffset.bits2) === Wanted.checkpoint) this.#onCheckpoint(body);
+    else this.#onPlace(peerNumber(bytes, PeerOffset.opHead), body);
+    this.#goOn();
+  }
+
+  /** Nothing has come for a while: ask again, perhaps somebody else. */
+  onDeadline(): void {
+    const { deadlines, outbox, startView, member } = this.#parts;
+    if (!this.isActive) return;
+    deadlines.set('sync', outbox.now.monoNs + SYNC_RETRY_NS);
+    if (this.#phase === 'ask') {
+      startView.request(member.primary);
+    } else if (this.#phase === 'fetch') {
+      if (!this.#hasProgress) this.#changeSource();
+      this.#hasProgress = false;
+      this.#asked.clear();
+      this.#goOn();
+    }
+  }
+
+  onWritten(token: number, error: StorageError | null): void {
+    const message = this.#writes.get(token);
+    assert(message !== undefined, 'Sync: nobody waits for this write');
+    this.#writes.delete(token);
+    this.#parts.pool.release(message);
+    if (error !== null) {
+      this.#parts.outbox.trace('error', 'disk-full', { offset: 0 });
+      if (this.#writes.size === 0) this.#abandon();
+      return;
+    }
+    this.#goOn();
+  }
+
+  onRead(token: number, bytes: Uint8Array): void {
+    this.#server.onRead(token, bytes);
+  }
+
+  onFlushed(): void {
+    const { startView, member } = this.#parts;
+    if (this.#phase === 'flush-blocks') {
+      assert(this.#copy !== null, 'Sync: nothing is copied');
+      this.#phase = 'manifest';
+      this.#pieces = this.#copy.manifest((bytes) => this.#checksumOf(bytes));
+      this.#chunks = this.#pieces.map(({ chunk }) => chunk);
+      this.#goOn();
+      return;
+    }
+    assert(this.#phase === 'flush-manifest', 'Sync: nobody waits for a flush');
+    this.#phase = 'ask';
+    startView.request(member.primary);
+  }
+
+  /** The superblock may name the copy. */
+  onSuperblock(): void {
+    const { superblock, outbox } = this.#parts;
+    const op = this.#copy?.reference?.op;
+    if (this.#phase !== 'install' || superblock.current.checkpoint.op !== op) return;
+    outbox.trace('info', 'synced', { op });
+    outbox.restart();
+  }
+
+  /** Gives back every message it holds. */
+  releaseMessages(): void {
+    for (const message of this.#writes.values()) this.#parts.pool.release(message);
+    this.#writes.clear();
+  }
+
+  #onCheckpoint(body: Uint8Array): void {
+    const { state } = this.#parts;
+    const reference = decodeCheckpoint(body);
+    if (reference === null || reference.op <= state.commitMin) return;
+    if (this.#copy?.reference?.op === reference.op && this.#items.length > 0) return;
+    this.#copy?.begin(reference);
+    this.#hasProgress = true;
+    this.#asked.clear();
+    this.#items = this.#copy?.missing() ?? [];
+  }
+
+  #onPlace(offset: number, body: Uint8Array): void {
+    const item = this.#asked.get(offset);
+    if (item === undefined || body.length !== item.size || this.#copy === null) return;
+    if (!bytesEqual(this.#checksumOf(body), 0, item.checksum, 0, 16)) {
+      // The source has made another checkpoint meanwhile.
+      this.#asked.delete(offset);
+      this.#askCheckpoint();
+      return;
+    }
+    if (item.key < 0) {
+      if (!this.#copy.takeChunk(item.chunk, body)) return;
+    } else if (this.#writes.size >= WRITES_MAX || !this.#write(this.#copy.place(item), body)) {
+      return;
+    }
+    this.#hasProgress = true;
+    this.#asked.delete(offset);
+    this.#items = this.#items.filter((other) => other !== item);
+    if (this.#items.length === 0) this.#items = this.#copy.missing();
+  }
+
+  #goOn(): void {
+    const { outbox } = this.#parts;
+    if (this.#phase === 'fetch') {
+      if (this.#copy?.reference === null || this.#copy === null) {
+        this.#askCheckpoint();
+        return;
+      }
+      for (const item of this.#items) {
+        if (this.#asked.size >= REQUESTS_MAX) break;
+        if (!this.#asked.has(item.offset)) this.#askPlace(item);
+      }
+      if (this.#items.length > 0 || this.#writes.size > 0) return;
+      this.#phase = 'flush-blocks';
+      outbox.flush(Part.sync);
+    } else if (this.#phase === 'manifest') {
+      while (this.#pieces.length > 0 && this.#writes.size < WRITES_MAX) {
+        const { chunk, bytes } = this.#pieces[0];
+        if (!this.#write(chunk, bytes)) break;
+        this.#pieces.shift();
+      }
+      if (this.#pieces.length > 0 || this.#writes.size > 0) return;
+      this.#phase = 'flush-manifest';
+      outbox.flush(Part.sync);
+    }
+  }
+
+  #install({ view, commitMax, headers }: ToldLog): void {
+    const { superblock, member } = this.#parts;
+    const reference = this.#copy?.reference;
+    assert(reference !== null && reference !== undefined, 'Sync: nothing to install');
+    if (view < member.view || !superblock.isIdle) return;
+    this.#phase = 'install';
+    superblock.update({
+      view,
+      logView: view,
+      viewHeaders: headers.map((header) => header.slice()),
+      commitMax: Math.max(superblock.newest.commitMax, commitMax, reference.op),
+      isRecovered: false,
+      fileSize: this.#copy?.fileSize ?? 0,
+      checkpoint: { ...reference, manifest: this.#chunks },
+    });
+  }
+
+  /** Returns `false` when there is no room in memory; the block is asked for again. */
+  #write(place: { readonly offset: number }, bytes: Uint8Array): boolean {
+    const { pool, outbox } = this.#parts;
+    const message = pool.acquire('reply');
+    if (message === null) return false;
+    assert(bytes.length <= BLOCK_SIZE_MAX, 'Sync: block too large');
+    const length = sectorCeil(bytes.length);
+    message.bytes.set(bytes);
+    message.bytes.fill(0, bytes.length, length);
+    const staged = message.bytes.subarray(0, length);
+    this.#writes.set(outbox.write(Part.sync, place.offset, staged, false), message);
+    return true;
+  }
+
+  #askCheckpoint(): void {
+    this.#ask({ bits2: Wanted.checkpoint });
+  }
+
+  #askPlace(item: Item): void {
+    this.#asked.set(item.offset, item);
+    const op = this.#copy?.reference?.op ?? 0;
+    this.#ask({ op, opHead: item.offset, bits: item.size, bits2: Wanted.place });
+  }
+
+  #ask(fields: { op?: number; opHead?: number; bits?: number; bits2: number }): void {
+    const { pool, peers, member, deadlines, outbox } = this.#parts;
+    if (!deadlines.isSet('sync')) deadlines.set('sync', outbox.now.monoNs + SYNC_RETRY_NS);
+    const message = pool.acquire('small');
+    if (message === null) return;
+    const author = member.authorDurable();
+    buildPeerMessage(message.bytes, Command.requestBlocks, author, fields, pool.checksum);
+    peers.send(this.#source, message);
+  }
+
+  #changeSource(): void {
+    const { peers, prng } = this.#parts;
+    const candidates = [...peersOf(peers.upMask)];
+    if (candidates.length === 0) return;
+    this.#source = candidates[prng.below(candidates.length)];
+    this.#askCheckpoint();
+  }
+
+  /** The log can be repaired after all. */
+  #abandon(): void {
+    this.#phase = 'idle';
+    this.#copy = null;
+    this.#items = [];
+    this.#asked.clear();
+    this.#pieces = [];
+    this.#parts.deadlines.clear('sync');
+  }
+
+  #checksumOf(bytes: Uint8Array): Uint8Array {
+    const checksum = new Uint8Array(16);
+    this.#parts.pool.checksum.digest(bytes, 0, bytes.length, checksum, 0);
+    return checksum;
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * StartView: the primary tells which log its view has, from the head down to something certainly
+ * committed; backups make it theirs. Also the answer to whoever asks, because it has missed the
+ * beginning or has fallen behind.
+ *
+ * A backup that lags may have no room for the head: it takes the highest header that fits. For
+ * those the primary adds one or two headers further down, where logs of older checkpoints end.
+ */
+import { PIPELINE_MAX } from '../../engine/index.ts';
+import { assert, bytesEqual, isZero, writeU32 } from '../../stdx/index.ts';
+import { Command, PeerOffset, readView } from '../../wire/index.ts';
+import { checkpointInterval } from '../file/geometry.ts';
+import { opOf } from '../log/log.ts';
+import type { Parts } from '../parts.ts';
+import { buildPeerMessage, isPrepareHeader, peerHeaders, peerNumber } from '../peer-message.ts';
+import { BEHIND_MAX_NS, BEHIND_NS } from '../timing/intervals.ts';
+
+export class StartView {
+  readonly #parts: Parts;
+  /** Ours, in requests: an answer that carries it was given after we asked. */
+  readonly #nonce: Uint8Array = new Uint8Array(16);
+  #isAnnounced: boolean = false;
+  #behindNs: number = BEHIND_NS;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    for (let i = 0; i < 16; i += 4) writeU32(this.#nonce, i, parts.prng.u32());
+  }
+
+  /** Another log was chosen. */
+  reset(): void {
+    this.#isAnnounced = false;
+  }
+
+  /** Tells everybody, once. */
+  announce(): void {
+    const { member } = this.#parts;
+    if (this.#isAnnounced) return;
+    this.#isAnnounced = true;
+    for (let replica = 0; replica < member.replicaCount; replica++) {
+      if (replica !== member.replica) this.sendTo(replica, null);
+    }
+  }
+
+  /** Tells one replica, if we are the one to tell. */
+  sendTo(replica: number, nonce: Uint8Array | null): void {
+    const { member, pool, peers, commits, superblock, log } = this.#parts;
+    const isElect = member.status === 'view-change' && member.isPrimary && this.#isAnnounced;
+    if (!member.isNormalPrimary && !isElect) return;
+    if (!member.isLogViewDurable) return;
+    const headers = this.#headers();
+    if (headers.length === 0) return;
+    const message = pool.acquire('small');
+    if (message === null) return;
+    const fields = {
+      op: log.head,
+      commitMax: commits.commitMax,
+      checkpointOp: superblock.current.checkpoint.op,
+      ...(nonce === null ? {} : { nonce }),
+    };
+    const author = member.author();
+    buildPeerMessage(message.bytes, Command.startView, author, fields, pool.checksum, headers);
+    peers.send(replica, message);
+  }
+
+  /** Asks a replica which log its view has. */
+  request(replica: number): void {
+    const { member, pool, peers, log, state } = this.#parts;
+    const message = pool.acquire('small');
+    if (message === null) return;
+    const fields = { nonce: this.#nonce, op: log.head, commitMin: state.commitMin };
+    const author = member.authorDurable();
+    buildPeerMessage(message.bytes, Command.requestStartView, author, fields, pool.checksum);
+    peers.send(replica, message);
+  }
+
+  requestFromAll(): void {
+    const { member } = this.#parts;
+    for (let replica = 0; replica < member.replicaCount; replica++) {
+      if (replica !== member.replica) this.request(replica);
+    }
+  }
+
+  onRequest(from: number, bytes: Uint8Array): void {
+    this.sendTo(from, bytes.subarray(PeerOffset.nonce, PeerOffset.nonce + 16));
+  }
+
+  /** More is committed than the log here knows of; perhaps it is on its way. */
+  watch(): void {
+    const { member, commits, log, deadlines, outbox } = this.#parts;
+    if (!member.isNormalBackup) return;
+    if (commits.commitMax <= log.head) {
+      deadlines.clear('behind');
+      this.#behindNs = BEHIND_NS;
+    } else if (!deadlines.isSet('behind')) {
+      deadlines.set('behind', outbox.now.monoNs + this.#behindNs);
+    }
+  }
+
+  onBehind(): void {
+    const { member, commits, log } = this.#parts;
+    if (!member.isNormalBackup || commits.commitMax <= log.head) return;
+    this.#behindNs = Math.min(2 * this.#behindNs, BEHIND_MAX_NS);
+    this.request(member.primary);
+  }
+
+  onStartView(from: number, bytes: Uint8Array): void {
+    const { member, pool, log, sync } = this.#parts;
+    const view = readView(bytes);
+    if (member.status === 'recovering' || view < member.view) return;
+    if (member.primaryOf(view) !== from || from === member.replica) return;
+    const headers = peerHeaders(bytes);
+    if (headers === null || headers.length === 0) return;
+    for (const header of headers) if (!isPrepareHeader(header, pool.checksum)) return;
+    const isNews = view > member.view || !member.isNormal || opOf(headers[0]) > log.head;
+    if (!isNews && !sync.isAsking) return;
+    if (member.status === 'recovering-head' && !this.#isTrustworthy(view, bytes)) return;
+    const commitMax = peerNumber(bytes, PeerOffset.commitMax);
+    this.#install(from, view, commitMax, headers);
+  }
+
+  /** A message of long ago could hide what was acknowledged since. */
+  #isTrustworthy(view: number, bytes: Uint8Array): boolean {
+    if (view > this.#parts.superblock.current.view) return true;
+    return bytesEqual(bytes, PeerOffset.nonce, this.#nonce, 0, 16) && !isZero(this.#nonce, 0, 16);
+  }
+
+  #install(from: number, view: number, commitMax: number, headers: readonly Uint8Array[]): void {
+    const { member, log, state, commits, checkpoints, sync, outbox } = this.#parts;
+    const fitting = headers.filter((header) => opOf(header) <= checkpoints.prepareMax);
+    const head = fitting.length > 0 ? opOf(fitting[0]) : -1;
+    const told = { view, commitMax, headers };
+    if (sync.considers(from, head, opOf(headers[0]), told)) return;
+    if (head < state.commitMin) return;
+    for (const header of fitting) {
+      const op = opOf(header);
+      if (op > state.commitMin || log.header(op) === null || log.has(op, header, 0)) continue;
+      outbox.halt('diverged', `operation ${op} is executed here and is another one at the primary`);
+      return;
+    }
+    const isNewView = view > member.view || !member.isNormal;
+    if (!isNewView && head <= log.head) {
+      commits.learn(commitMax);
+      return;
+    }
+    if (head < log.head) {
+      outbox.trace('info', 'log-truncated', { from: log.head, to: head });
+      log.truncate(head);
+    }
+    log.raise(head);
+    for (const header of fitting) if (opOf(header) > state.commitMin) log.set(header);
+    commits.learn(commitMax);
+    this.#parts.repair.reset();
+    if (isNewView) this.#follow(view, headers);
+    this.#parts.backup.sendOks();
+  }
+
+  /** The view has begun, and somebody else leads it. */
+  #follow(view: number, headers: readonly Uint8Array[]): void {
+    const { member, superblock, commits, primary, backup, viewChange, heldRequests } = this.#parts;
+    primary.close();
+    member.enterNormal(view);
+    viewChange.onViewStarted();
+    this.#parts.outbox.trace('info', 'view-followed', { view, primary: member.primary });
+    superblock.update({
+      view,
+      logView: view,
+      viewHeaders: headers.map((header) => header.slice()),
+      commitMax: Math.max(superblock.newest.commitMax, commits.commitMax),
+      isRecovered: false,
+    });
+    this.#parts.admission.onOfficeLost();
+    backup.open();
+    heldRequests.onFollow();
+  }
+
+  /** P + 1 from the head down, and below them where logs of older checkpoints end. */
+  #headers(): Uint8Array[] {
+    const { log, checkpoints, geometry } = this.#parts;
+    const headers: Uint8Array[] = [];
+    const low = log.chainLow;
+    for (let op = log.head; op >= low && headers.length <= PIPELINE_MAX; op--) {
+      const header = log.header(op);
+      assert(header !== null, 'StartView: a hole in the chain');
+      headers.push(header);
+    }
+    if (headers.length === 0) return headers;
+    const bottom = log.head - headers.length + 1;
+    for (let back = 1; back <= 2; back++) {
+      const op = checkpoints.prepareMax - back * checkpointInterval(geometry);
+      const hook = op < bottom && op >= low ? log.header(op) : null;
+      if (hook !== null) headers.push(hook);
+    }
+    return headers;
+  }
+}
