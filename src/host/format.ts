@@ -1,6 +1,7 @@
 /**
  * Makes the data file of one replica: everything that is fixed for its whole life is decided here.
  */
+import { REPLICAS_MAX } from '../engine/index.ts';
 import { createDataFile, DataFileMismatchError, type MemoryFile } from '../io/index.ts';
 import { type FormatWrite, fixedSize, formatWrites, RELEASE } from '../vsr/index.ts';
 import { createChecksum } from '../wire/index.ts';
@@ -12,8 +13,13 @@ export interface FormatLedgerOptions {
   readonly cluster?: ClusterId;
   /** Index of this replica. Default 0. */
   readonly replica?: number;
-  /** Default 1; any other number is refused. */
+  /** 1 to 6. Default 1. */
   readonly replicaCount?: number;
+  /**
+   * The file takes the place of one that was lost: see `recover`. `view`: above every one that the
+   * lost file can have taken part in.
+   */
+  readonly recovered?: { readonly view: number };
   /** A small file and small requests (32 KiB), for laptops and tests. */
   readonly development?: boolean;
 }
@@ -27,7 +33,7 @@ export interface FormattedFile {
 /**
  * Creates a data file, readable by its owner only; all of it or nothing.
  * @throws DataFileExistsError, DataFileMissingError (its folder), ReadOnlyError, NoSpaceError,
- *   DataFileMismatchError (a replica count that this release cannot run)
+ *   DataFileMismatchError (a replica that the cluster does not have)
  */
 export async function formatLedger(options: FormatLedgerOptions): Promise<FormattedFile> {
   const { path } = options;
@@ -44,11 +50,13 @@ export function formatMemory(file: MemoryFile, options: Omit<FormatLedgerOptions
 
 function freshFile(options: FormatLedgerOptions): Generator<FormatWrite, void, void> {
   const { path, cluster = 0, replica = 0, replicaCount = 1, development = false } = options;
-  if (replicaCount !== 1 || replica !== 0) {
+  const { recovered } = options;
+  if (replicaCount < 1 || replicaCount > REPLICAS_MAX || replica < 0 || replica >= replicaCount) {
     throw new DataFileMismatchError(
       'ERR_DATA_FILE_MISMATCH',
       path,
-      `replica ${replica} of ${replicaCount} was asked for, this release runs a single replica`,
+      `replica ${replica} of ${replicaCount} was asked for, ` +
+        `a cluster has 1 to ${REPLICAS_MAX} replicas, counted from 0`,
     );
   }
   return formatWrites(
@@ -59,6 +67,7 @@ function freshFile(options: FormatLedgerOptions): Generator<FormatWrite, void, v
       replicaId: crypto.getRandomValues(new Uint8Array(16)),
       geometry: geometryOf(development),
       release: RELEASE,
+      ...(recovered === undefined ? {} : { isRecovered: true, view: recovered.view }),
     },
     createChecksum(),
   );

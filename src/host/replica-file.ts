@@ -40,9 +40,12 @@ export interface ReplicaFile {
   /** For messages. */
   readonly path: string;
   readonly storage: Storage;
+  /** As it was when the file was opened, or last {@link reload}ed. */
   readonly superblock: ReadableSuperblock;
   /** How durable writes are made, for status displays. */
   readonly durability: string;
+  /** Reads the superblock again: another life begins. */
+  reload(): Promise<void>;
   /** The pool's memory, which can be written to disk without a copy. */
   setAlignedMemory(memory: WasmMemory): void;
   close(): Promise<void>;
@@ -95,10 +98,13 @@ export async function openMemoryFile(cluster: ClusterId): Promise<ReplicaFile> {
   const path = 'in memory';
   const storage = new MemoryFile();
   formatMemory(storage, { cluster, development: true });
+  const superblock = await readableSuperblock(path, storage);
   return {
     path,
     storage,
-    superblock: await readableSuperblock(path, storage),
+    superblock,
+    // Alone, a replica never begins again.
+    reload: async () => {},
     durability: 'memory',
     setAlignedMemory: () => {},
     close: () => storage.close(),
@@ -109,12 +115,18 @@ function heldFile(
   path: string,
   file: DataFile,
   lock: FileLock,
-  superblock: ReadableSuperblock,
+  superblockAtOpen: ReadableSuperblock,
 ): ReplicaFile {
+  let superblock = superblockAtOpen;
   return {
     path,
     storage: file,
-    superblock,
+    get superblock() {
+      return superblock;
+    },
+    reload: async () => {
+      superblock = await readableSuperblock(path, file);
+    },
     get durability() {
       return file.mode;
     },

@@ -1,10 +1,12 @@
 /**
- * One replica as a running server: file, engine, machine and listener put together, from the first
- * lock to the last. Everything that can be refused is refused before the engine is made; then the
- * engine recovers, and only when it is ready are connections served.
+ * One replica as a running server: file, engine, machine, listener and links to its peers put
+ * together, from the first lock to the last. Everything that can be refused is refused before the
+ * engine is made; then the engine recovers, and only when it is ready are connections served and
+ * peers dialled. In a cluster ready does not mean that anything can be committed: clients are
+ * accepted whatever the role, and the engine decides what they are told.
  */
 
-import type { ConnectionId, Effect, HaltCode } from '../engine/index.ts';
+import { type ConnectionId, type Effect, type HaltCode, PIPELINE_MAX } from '../engine/index.ts';
 import {
   type Address,
   addressText,
@@ -14,26 +16,32 @@ import {
   FormatVersionError,
   type LogSink,
   NotEnoughMemoryError,
+  PeerLinks,
   printable,
   RateLimit,
   ReplicaHaltedError,
   type RoundelayError,
+  type SlotReserve,
   StorageFailedError,
 } from '../io/index.ts';
 import { Ledger } from '../ledger/index.ts';
 import { assert, toHex } from '../stdx/index.ts';
-import { FORMAT_VERSION, poolSizes, Replica } from '../vsr/index.ts';
-import { MessagePool, REPLY_SLOT_SIZE, SMALL_SLOT_SIZE } from '../wire/index.ts';
+import { FORMAT_VERSION, poolSizes, RELEASE, Replica, type TopologyName } from '../vsr/index.ts';
+import { type Message, MessagePool, REPLY_SLOT_SIZE, SMALL_SLOT_SIZE } from '../wire/index.ts';
 import { Driver } from './driver.ts';
 import { availableMemory } from './memory.ts';
+import { QuorumWatch } from './quorum-watch.ts';
 import type { ReplicaFile } from './replica-file.ts';
 import { type StatusReport, statusReply } from './status.ts';
 import { traceText } from './trace-text.ts';
 
 export interface ReplicaServerOptions {
   readonly file: ReplicaFile;
-  readonly address: Address;
+  /** Of all replicas, in order; this one listens on its own. */
+  readonly addresses: readonly Address[];
   readonly log: LogSink;
+  /** How prepares travel; left out, the engine's default. */
+  readonly topology?: TopologyName | undefined;
 }
 
 /** Strangers can provoke warnings; an error that lasts is told again and again. */
@@ -42,15 +50,28 @@ const ERROR_INTERVAL_MS = 30_000;
 /** Of what is there, this much is left to code, tables and the rest of the machine, bytes. */
 const MEMORY_BESIDE_POOL = 100 * 1_048_576;
 
+/** Slots that clients leave free for each peer: for prepares, and for what needs no body. */
+const RESERVE_REQUEST_PER_PEER = 1 + PIPELINE_MAX;
+const RESERVE_SMALL_PER_PEER = 64;
+
+/** One life: between two `restart`s of the engine. */
+interface Life {
+  readonly machine: Ledger;
+  readonly engine: Replica;
+}
+
 /** A server that is up, or was. */
 export class ReplicaServer {
   readonly #file: ReplicaFile;
   readonly #log: LogSink;
   readonly #pool: MessagePool;
-  readonly #machine: Ledger;
-  readonly #engine: Replica;
+  readonly #topology: TopologyName | undefined;
   readonly #server: ClientServer;
+  /** `null` for a single replica. */
+  readonly #links: PeerLinks | null;
   readonly #driver: Driver;
+  readonly #quorum: QuorumWatch;
+  #life: Life;
   readonly #warnLimit: RateLimit = new RateLimit(WARN_INTERVAL_MS);
   readonly #errorLimit: RateLimit = new RateLimit(ERROR_INTERVAL_MS);
   readonly #startedMs: number = performance.now();
@@ -62,7 +83,7 @@ export class ReplicaServer {
 
   /**
    * Takes over the file and closes it if it cannot start. Resolves when the replica has recovered
-   * and serves.
+   * what its file holds, and accepts connections.
    * @throws AddressInUseError, AddressUnavailableError, NotEnoughMemoryError,
    *   DataFileCorruptError, FormatVersionError, StorageFailedError
    */
@@ -81,44 +102,29 @@ export class ReplicaServer {
   }
 
   private constructor(options: ReplicaServerOptions) {
-    const { file, log } = options;
-    const { superblock } = file.superblock;
+    const { file, log, addresses, topology } = options;
+    const { cluster, replica, replicaCount, geometry } = file.superblock.superblock;
+    assert(addresses.length === replicaCount, 'ReplicaServer: an address for each replica');
     this.#file = file;
     this.#log = log;
-    this.#address = options.address;
+    this.#topology = topology;
+    this.#address = addresses[replica];
     this.#pool = makePool(file);
     file.setAlignedMemory(this.#pool.memory);
-    this.#machine = new Ledger({ checksum: this.#pool.checksum });
-    this.#engine = new Replica({
-      pool: this.#pool,
-      machine: this.#machine,
-      superblock: file.superblock,
-    });
-    const clock = new Clock();
-    this.#driver = new Driver({
-      engine: this.#engine,
-      pool: this.#pool,
-      storage: file.storage,
-      network: {
-        send: (connection, message) => this.#server.send(connection, message),
-        close: (connection, reason) => this.#server.close(connection, reason),
-        resume: () => this.#server.resume(),
-      },
-      now: () => clock.now(),
-      listener: {
-        onReady: () => this.#onReady?.(),
-        onTrace: (trace) => this.#onTrace(trace),
-        onStatus: (connection) => this.#onStatus(connection),
-        onHalt: (code, reason) => this.#halt(haltError(file.path, code, reason)),
-        onCrash: (error) => this.#halt(crashError(error)),
-      },
-    });
+    this.#life = this.#makeLife();
+    this.#driver = this.#makeDriver();
+    this.#quorum = new QuorumWatch((message) =>
+      log({ level: 'warn', event: 'quorum', message, fields: {} }),
+    );
+    const { requestSizeMax } = geometry;
+    const network = { pool: this.#pool, requestSizeMax, log };
+    this.#links = replicaCount === 1 ? null : this.#makeLinks(addresses);
     this.#server = new ClientServer({
-      pool: this.#pool,
-      cluster: superblock.cluster,
-      requestSizeMax: superblock.geometry.requestSizeMax,
+      ...network,
+      cluster,
       handler: this.#driver,
-      log,
+      ...(this.#links === null ? {} : { peers: this.#links }),
+      reserve: reserveFor(replicaCount - 1),
     });
   }
 
@@ -134,7 +140,7 @@ export class ReplicaServer {
 
   status(): StatusReport {
     return {
-      ...this.#engine.status(),
+      ...this.#life.engine.status(),
       address: addressText(this.#address),
       pid: process.pid,
       uptimeMs: Math.round(performance.now() - this.#startedMs),
@@ -144,6 +150,8 @@ export class ReplicaServer {
       durability: this.#file.durability,
       storage: this.#file.storage.counters(),
       clients: this.#server.counters(),
+      links: this.#links?.status() ?? [],
+      linkCounters: this.#links?.counters() ?? null,
     };
   }
 
@@ -151,12 +159,12 @@ export class ReplicaServer {
    * Hexadecimal digest over the logical content: equal on replicas whatever their files look like.
    */
   root(): string {
-    return toHex(this.#machine.root());
+    return toHex(this.#life.machine.root());
   }
 
   /** The machine's tables, for tests and tools in this process. */
   get ledger(): Ledger {
-    return this.#machine;
+    return this.#life.machine;
   }
 
   /** Ends within two seconds, whatever is in flight; what was acknowledged is safe. */
@@ -176,17 +184,117 @@ export class ReplicaServer {
     await new Promise<void>((resolve, reject) => {
       this.#onReady = resolve;
       void this.ended.then((error) => reject(error ?? new Error('closed while starting')));
-      this.#driver.start();
+      this.#driver.begin(this.#life.engine);
     });
     this.#server.admit();
+    this.#links?.start();
+    this.#watchQuorum();
   }
 
   async #end(): Promise<void> {
     this.#driver.stop();
+    this.#quorum.stop();
+    this.#links?.shutdown();
     await this.#server.shutdown();
     await this.#file.close();
-    this.#engine.releaseMessages();
+    this.#life.engine.releaseMessages();
     this.#ended.resolve(this.#halted);
+  }
+
+  /** A new engine over what is in memory and in the file now. */
+  #makeLife(): Life {
+    const machine = new Ledger({ checksum: this.#pool.checksum });
+    const [seed = 0] = crypto.getRandomValues(new Uint32Array(1));
+    const engine = new Replica({
+      pool: this.#pool,
+      machine,
+      superblock: this.#file.superblock,
+      seed,
+      ...(this.#topology === undefined ? {} : { topology: this.#topology }),
+    });
+    return { machine, engine };
+  }
+
+  #makeDriver(): Driver {
+    const { path, storage } = this.#file;
+    const clock = new Clock();
+    return new Driver({
+      pool: this.#pool,
+      storage,
+      network: {
+        send: (connection, message) => this.#server.send(connection, message),
+        close: (connection, reason) => this.#server.close(connection, reason),
+        sendPeer: (replica, message) => this.#sendPeer(replica, message),
+        resume: () => this.#server.resume(),
+      },
+      now: () => clock.now(),
+      listener: {
+        onReady: () => this.#becomeReady(),
+        onRestart: () => void this.#restart(),
+        onTrace: (trace) => this.#onTrace(trace),
+        onStatus: (connection) => this.#onStatus(connection),
+        onHalt: (code, reason) => this.#halt(haltError(path, code, reason)),
+        onCrash: (error) => this.#halt(crashError(error)),
+      },
+    });
+  }
+
+  #makeLinks(addresses: readonly Address[]): PeerLinks {
+    const { superblock } = this.#file.superblock;
+    const { cluster, replica, replicaCount, replicaId, isRecovered, geometry } = superblock;
+    return new PeerLinks({
+      own: { cluster, replica, replicaCount, replicaId, isRecovered, release: RELEASE },
+      addresses,
+      pool: this.#pool,
+      requestSizeMax: geometry.requestSizeMax,
+      handler: {
+        onPeerUp: (peer, peerId, isPeerRecovered) => {
+          this.#driver.onPeerUp(peer, peerId, isPeerRecovered);
+          this.#watchQuorum();
+        },
+        onPeerDown: (peer) => {
+          this.#driver.onPeerDown(peer);
+          this.#watchQuorum();
+        },
+        onPeerMessage: (peer, message) => this.#driver.onPeerMessage(peer, message),
+      },
+      log: this.#log,
+    });
+  }
+
+  #sendPeer(replica: number, message: Message): void {
+    assert(this.#links !== null, 'ReplicaServer: there are no peers');
+    this.#links.send(replica, message);
+  }
+
+  #becomeReady(): void {
+    this.#onReady?.();
+    this.#onReady = null;
+    // In later lives the peers are there already.
+    this.#links?.announce();
+  }
+
+  /** The engine's life is over; the next one begins with what the file says now. */
+  async #restart(): Promise<void> {
+    this.#life.engine.releaseMessages();
+    try {
+      await this.#file.reload();
+    } catch (error) {
+      this.#halt(crashError(error));
+      return;
+    }
+    if (this.#closing !== null) return;
+    const fields = { op: this.#file.superblock.superblock.checkpoint.op };
+    const message = `going on from the checkpoint at operation ${fields.op}`;
+    this.#log({ level: 'info', event: 'restart', message, fields });
+    this.#life = this.#makeLife();
+    this.#driver.begin(this.#life.engine);
+  }
+
+  #watchQuorum(): void {
+    if (this.#links === null || this.#closing !== null) return;
+    const have = 1 + this.#links.status().filter(({ isUp }) => isUp).length;
+    this.#quorum.update({ have, need: this.#life.engine.status().quorum });
   }
 
   #halt(error: Error): void {
@@ -225,7 +333,8 @@ export class ReplicaServer {
 
 /** The pool of the file's geometry, if the machine can hold it. */
 function makePool(file: ReplicaFile): MessagePool {
-  const sizes = poolSizes(file.superblock.superblock.geometry);
+  const { geometry, replicaCount } = file.superblock.superblock;
+  const sizes = poolSizes(geometry, replicaCount);
   const poolBytes =
     sizes.requestSlots * sizes.requestSlotSize +
     sizes.replySlots * REPLY_SLOT_SIZE +
@@ -234,6 +343,14 @@ function makePool(file: ReplicaFile): MessagePool {
   const available = availableMemory();
   if (available < needed) throw new NotEnoughMemoryError(needed, available);
   return new MessagePool(sizes);
+}
+
+function reserveFor(peers: number): SlotReserve {
+  return {
+    request: peers * RESERVE_REQUEST_PER_PEER,
+    small: peers * RESERVE_SMALL_PER_PEER,
+    reply: 0,
+  };
 }
 
 function haltError(path: string, code: HaltCode, reason: string): RoundelayError {

@@ -191,9 +191,11 @@ test('a file that is not the one asked for is refused', async () => {
   await assert.rejects(startReplicaServer({ path: join(folder, 'nowhere'), addresses: [local] }), {
     code: 'ERR_DATA_FILE_MISSING',
   });
-  await assert.rejects(formatLedger({ path: join(folder, 'three'), replicaCount: 3 }), {
-    code: 'ERR_DATA_FILE_MISMATCH',
-  });
+  for (const odd of [{ replicaCount: 7 }, { replica: 3, replicaCount: 3 }, { replicaCount: 0 }]) {
+    await assert.rejects(formatLedger({ path: join(folder, 'odd'), ...odd }), {
+      code: 'ERR_DATA_FILE_MISMATCH',
+    });
+  }
   await assert.rejects(formatLedger({ path }), { code: 'ERR_DATA_FILE_EXISTS' });
   await assert.rejects(startLedger({ cluster: -1 }), RangeError);
 });
@@ -253,7 +255,7 @@ test('a disk that fails stops the server before anything is acknowledged', async
   const records: LogRecord[] = [];
   const server = await ReplicaServer.start({
     file: { ...file, storage },
-    address: local,
+    addresses: [local],
     log: (record) => records.push(record),
   });
   await registerClient(server.address.port);

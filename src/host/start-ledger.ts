@@ -9,6 +9,7 @@ import {
   fromSystemError,
   type LogSink,
 } from '../io/index.ts';
+import type { TopologyName } from '../vsr/index.ts';
 import { formatLedger } from './format.ts';
 import { requireNode } from './node-version.ts';
 import { type ClusterId, clusterBytes } from './options.ts';
@@ -25,13 +26,16 @@ export interface StartReplicaOptions {
   readonly cluster?: ClusterId;
   /** Refuse a file that was not formatted so. */
   readonly development?: boolean;
+  /** How prepares travel between the replicas; must be the same on all. */
+  readonly topology?: TopologyName;
   readonly log?: LogSink;
 }
 
 const silent: LogSink = () => {};
 
 /**
- * Starts the replica of a data file. Resolves when it serves.
+ * Starts the replica of a data file. Resolves when it has recovered and accepts connections; whether
+ * anything can be committed depends on the others.
  * @throws RoundelayError, by `code`: ERR_DATA_FILE_MISSING, _LOCKED, _CORRUPT, _MISMATCH,
  *   ERR_FORMAT_VERSION, ERR_READ_ONLY, ERR_STORAGE_FAILED, ERR_ADDRESS_IN_USE,
  *   ERR_ADDRESS_UNAVAILABLE, ERR_NO_MEMORY, ERR_NODE_VERSION
@@ -46,8 +50,8 @@ export async function startReplicaServer(options: StartReplicaOptions): Promise<
     replicaCount: addresses.length,
   };
   const file = await openReplicaFile(path, expected, () => server?.lost());
-  const address = addresses[file.superblock.superblock.replica];
-  server = await ReplicaServer.start({ file, address, log });
+  const { topology } = options;
+  server = await ReplicaServer.start({ file, addresses, log, topology });
   return server;
 }
 
@@ -95,7 +99,8 @@ export async function startLedger(options: StartLedgerOptions = {}): Promise<Sta
   const address = { host, port };
   if (options.directory === undefined) {
     const file = await openMemoryFile(cluster);
-    return startedLedger(await ReplicaServer.start({ file, address, log }), cluster, null);
+    const server = await ReplicaServer.start({ file, addresses: [address], log });
+    return startedLedger(server, cluster, null);
   }
   const path = await ensureFile(resolve(options.directory), cluster, options.development ?? false);
   const development = options.development === undefined ? {} : { development: options.development };

@@ -2,7 +2,12 @@
  * What a replica says of itself when it is asked: the engine's status and what only the host knows,
  * as JSON in a reply of our own. It is made without the engine's help, so it comes in any state.
  */
-import type { ClientServerCounters, StorageCounters } from '../io/index.ts';
+import type {
+  ClientServerCounters,
+  PeerCounters,
+  PeerStatus,
+  StorageCounters,
+} from '../io/index.ts';
 import { assert } from '../stdx/index.ts';
 import { RELEASE, type ReplicaStatus } from '../vsr/index.ts';
 import {
@@ -31,6 +36,10 @@ export interface StatusReport extends ReplicaStatus {
   readonly durability: string;
   readonly storage: StorageCounters;
   readonly clients: ClientServerCounters;
+  /** The links with the other replicas, in order; without one for a single replica. */
+  readonly links: readonly PeerStatus[];
+  /** What went over them; `null` for a single replica. */
+  readonly linkCounters: PeerCounters | null;
 }
 
 /** The whole message, sealed. */

@@ -14,6 +14,27 @@ const sentences: { readonly [event: string]: (fields: TraceFields) => string } =
   'disk-full': () =>
     'the disk is full: reads go on, new operations are refused until there is room',
   'log-repaired': () => 'the log was damaged where it does not matter, and has been repaired',
+  'view-change': (fields) => `looking for a primary: view ${fields['view']}`,
+  'view-started': (fields) => `this replica is the primary of view ${fields['view']}`,
+  'view-followed': (fields) =>
+    `replica ${fields['primary']} is the primary of view ${fields['view']}`,
+  'view-undecidable': (fields) =>
+    `no primary can begin view ${fields['view']}: operation ${fields['op']} is damaged or missing ` +
+    'on so many replicas that nobody knows whether it was acknowledged',
+  'primary-restarted': (fields) =>
+    `this replica was the primary of view ${fields['view']}, the cluster chooses anew`,
+  abdicated: (fields) =>
+    `this replica gives up view ${fields['view']}: too few others answer it, or its clock is off`,
+  'recovering-head': () =>
+    'the end of the log is damaged: this replica votes for nothing until a primary has told it',
+  'replica-replaced': (fields) =>
+    `replica ${fields['replica']} has another data file than before, which was not made by ` +
+    '`roundelay recover`: it is not counted',
+  'peer-diverged': (fields) =>
+    `replica ${fields['replica']} differs from this one, and has to stop`,
+  sync: (fields) =>
+    `too far behind for the log: copying the checkpoint at operation ${fields['op']} ` +
+    `from replica ${fields['from']}`,
   checkpoint: (fields) => `checkpoint at operation ${fields['op']} written`,
 };
 

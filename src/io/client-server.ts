@@ -1,11 +1,11 @@
 /**
- * The listener that clients and other replicas connect to. It accepts, frames, refuses what clients
- * never send, limits what a connection may hold, and counts everything by reason. Nothing that
- * arrives here can stop the process: the worst outcome for a stranger is a closed connection and one
- * log line.
+ * The listener that clients and other replicas connect to. It accepts, frames, refuses what nobody
+ * may send here, limits what a connection may hold, and counts everything by reason. Nothing that
+ * arrives can stop the process: the worst outcome for a stranger is a closed connection and one log
+ * line.
  *
- * A connection whose first message is a hello claims to be a replica; it may send nothing but hellos
- * and is the peer links' from then on (`peers/`).
+ * A connection whose first message is a hello claims to be a replica; it may send only hellos and
+ * belongs to the peer links from then on (`peers/`).
  */
 import net, { type Socket } from 'node:net';
 import type { ConnectionId } from '../engine/index.ts';
