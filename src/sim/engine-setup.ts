@@ -41,11 +41,14 @@ export type ReadFile = (offset: number, length: number) => Uint8Array;
 /** What a checker sees in a file without the help of the engine that wrote it. */
 export interface FileReader {
   state(read: ReadFile): FileState;
-  /** Whether the log holds the prepare at `op` whose checksum is at `bytes[offset, +16)`. */
-  holds(read: ReadFile, op: number, bytes: Uint8Array, offset: number): boolean;
-  /** Sectors that slot `slot` of the log uses, by offset. */
-  sectors(slot: number): readonly number[];
+  /** What the log holds where the prepare at `op` with the checksum at `bytes[offset, +16)` goes. */
+  held(read: ReadFile, op: number, bytes: Uint8Array, offset: number): Held;
+  /** Offsets of sectors that a slot of the log uses. */
+  sectors(slot: number): { readonly header: number; readonly prepare: readonly number[] };
 }
+
+/** It; something of a later op, so that it was there and is not needed any more; something else. */
+export type Held = 'it' | 'later' | 'other';
 
 export interface FileState {
   readonly view: number;
@@ -60,4 +63,6 @@ export interface OpenContext {
   readonly read: ReadFile;
   /** The pool of the life before, all put back: as good as a new one, and memory is not free. */
   readonly pool: MessagePool | null;
+  /** Drawn anew for each life. */
+  readonly seed: number;
 }

@@ -7,7 +7,7 @@ import type { Prng } from '../stdx/index.ts';
 import type { Disk, DiskOperation } from './disk/disk.ts';
 import type { CrashOutcome } from './disk/sector-store.ts';
 import type { Process } from './process/process.ts';
-import type { LatencyRange } from './world/latency.ts';
+import { drawLatency, type LatencyRange } from './world/latency.ts';
 import { Stream, type World } from './world/world.ts';
 
 export interface FaultOptions {
@@ -125,8 +125,7 @@ export class FaultPlan {
 
   /** The process has ended: starts it after a while. */
   restartLater(): void {
-    const { minNs, maxNs } = this.#options.downtime;
-    this.#world.after(this.#prng.between(minNs, maxNs), () => {
+    this.#world.after(drawLatency(this.#prng, this.#options.downtime), () => {
       if (this.#process.isUp || this.#isFrozen) return;
       this.#restart();
       const outcome = this.#again;
@@ -154,8 +153,7 @@ export class FaultPlan {
   #scheduleNext(): void {
     const fault = this.#left.pop();
     if (fault === undefined) return;
-    const { minNs, maxNs } = this.#options.pause;
-    this.#world.after(this.#prng.between(minNs, maxNs), () => {
+    this.#world.after(drawLatency(this.#prng, this.#options.pause), () => {
       if (!this.#isActive) return;
       this.#begin(fault);
     });
@@ -211,8 +209,7 @@ export class FaultPlan {
   /** The file cannot grow until somebody makes room; some start the process again then. */
   #beginFullDisk(): void {
     this.#disk.limit(this.#disk.sizeBytes);
-    const { minNs, maxNs } = this.#options.pause;
-    this.#world.after(this.#prng.between(minNs, maxNs) * 4, () => {
+    this.#world.after(drawLatency(this.#prng, this.#options.pause) * 4, () => {
       this.#disk.limit(Number.MAX_SAFE_INTEGER);
       if (this.#prng.chance(1, 2) && this.#isActive) this.cut('mixed');
       this.#scheduleNext();

@@ -1,22 +1,30 @@
 /**
  * The real engine in the simulator: formats a data file, and opens it for each life the way a host
- * does, superblock first.
+ * does, superblock first. What checkers read in its files is read here, with eyes of their own.
  */
 
-import { toHex } from '../stdx/index.ts';
+import type { Machine } from '../engine/index.ts';
+import { bytesEqual, readSafeU64, toHex, writeU32 } from '../stdx/index.ts';
 import {
   checkpointAfter,
   formatWrites,
   type Geometry,
+  headerOffset,
+  type Parts,
   poolSizes,
+  prepareOffset,
   RELEASE,
   Replica,
+  type ReplicaStatus,
   readSuperblock,
   SUPERBLOCK_AREA_SIZE,
+  type Superblock,
+  type TopologyName,
 } from '../vsr/index.ts';
-import { type Checksum, createChecksum, MessagePool } from '../wire/index.ts';
+import { type Checksum, createChecksum, MessagePool, PrepareOffset } from '../wire/index.ts';
 import { auditLog } from './checks/log-audit.ts';
-import type { EngineSetup } from './engine-setup.ts';
+import type { EngineSetup, FileReader, FileWrite, OpenContext, ReadFile } from './engine-setup.ts';
+import type { Life, Progress } from './process/life.ts';
 import { check } from './world/failure.ts';
 
 /** A small log: wraps after 40 operations, a checkpoint every 8. */
@@ -24,6 +32,21 @@ export const GEOMETRY_SMALL: Geometry = { slots: 40, slotSize: 8192, requestSize
 
 export interface ReplicaSetupOptions {
   readonly geometry?: Geometry;
+  /** Default 1. */
+  readonly replicaCount?: number;
+  /** Its index. Default 0. */
+  readonly replica?: number;
+  readonly topology?: TopologyName;
+  /** For tests that plant bugs: gets the parts of each life before anything runs. */
+  readonly onParts?: (parts: Parts) => void;
+}
+
+/** A file that is made because another one was lost. */
+export interface RecoverOptions {
+  /** Above every one that the lost file may have taken part in. */
+  readonly view: number;
+  /** How often this replica's file has been made anew; 1: for the first time. */
+  readonly times: number;
 }
 
 export function replicaSetup(options: ReplicaSetupOptions = {}): EngineSetup {
@@ -36,50 +59,132 @@ export function replicaSetup(options: ReplicaSetupOptions = {}): EngineSetup {
     slots: geometry.slots,
     checkpointAfter: (op) => checkpointAfter(geometry, op),
     hasPulses: true,
-    format: () => format(geometry, cluster),
-    open: (machine, { read, pool: poolBefore }) => {
-      const front = read(0, SUPERBLOCK_AREA_SIZE);
-      const superblock = readSuperblock(front, sharedChecksum);
-      check(superblock.ok, 'engine-halt', () => `no superblock: ${JSON.stringify(superblock)}`);
-      const sizes = poolSizes(superblock.superblock.geometry);
-      const pool = poolBefore ?? new MessagePool({ ...sizes, poison: true });
-      const engine = new Replica({ pool, machine, superblock });
-      return {
-        engine,
-        pool,
-        releaseMessages: () => engine.releaseMessages(),
-        progress: () => {
-          const { commitMin, commitMax, op, view, digest, role } = engine.status();
-          const isPrimary = role === 'primary';
-          const logView = view;
-          const isNormal = isPrimary;
-          return { commitMin, commitMax, op, view, logView, digest, isNormal, isPrimary };
-        },
-        audit: (history) => {
-          const found = readSuperblock(read(0, SUPERBLOCK_AREA_SIZE), sharedChecksum);
-          check(found.ok, 'lost-operation', () => 'the superblock is gone');
-          const { checkpoint } = found.superblock;
-          if (checkpoint.op > 0) history.checkCheckpoint(checkpoint.op, toHex(checkpoint.root));
-          const { commitMin, digest } = engine.status();
-          const checksum = sharedChecksum;
-          auditLog({ geometry, checksum, read, history, checkpoint, commitMin, digest });
-        },
-      };
-    },
+    format: () => replicaFile(options, null),
+    open: (machine, context) => open(options, geometry, machine, context),
+    retire: (pool) => putOnShelf(pool),
+    file: fileReader(geometry),
   };
 }
 
-const sharedChecksum: Checksum = createChecksum();
-
-function format(
-  geometry: Geometry,
-  cluster: Uint8Array,
-): readonly { offset: number; bytes: Uint8Array }[] {
-  const replicaId = new Uint8Array(16).fill(7);
-  const fields = { cluster, replica: 0, replicaCount: 1, replicaId, geometry, release: RELEASE };
-  const writes: { offset: number; bytes: Uint8Array }[] = [];
+/** The writes of a fresh file; `recover`: of one that takes the place of a lost one. */
+export function replicaFile(
+  options: ReplicaSetupOptions,
+  recover: RecoverOptions | null,
+): readonly FileWrite[] {
+  const replica = options.replica ?? 0;
+  const replicaId = new Uint8Array(16).fill(7 + replica);
+  if (recover !== null) writeU32(replicaId, 0, recover.times);
+  const fields = {
+    cluster: new Uint8Array(16).fill(0x51),
+    replica,
+    replicaCount: options.replicaCount ?? 1,
+    replicaId,
+    geometry: options.geometry ?? GEOMETRY_SMALL,
+    release: RELEASE,
+    ...(recover === null ? {} : { isRecovered: true, view: recover.view }),
+  };
+  const writes: FileWrite[] = [];
   for (const { offset, bytes } of formatWrites(fields, sharedChecksum)) {
     writes.push({ offset, bytes: bytes.slice() });
   }
   return writes;
+}
+
+function open(
+  options: ReplicaSetupOptions,
+  geometry: Geometry,
+  machine: Machine,
+  { read, pool: poolBefore, seed }: OpenContext,
+): Life {
+  const superblock = readSuperblock(read(0, SUPERBLOCK_AREA_SIZE), sharedChecksum);
+  check(superblock.ok, 'engine-halt', () => `no superblock: ${JSON.stringify(superblock)}`);
+  const { replicaCount, replicaId, isRecovered } = superblock.superblock;
+  const pool = poolBefore ?? takeFromShelf(geometry, replicaCount);
+  const { topology, onParts } = options;
+  const engine = new Replica({
+    pool,
+    machine,
+    superblock,
+    seed,
+    ...(topology === undefined ? {} : { topology }),
+    ...(onParts === undefined ? {} : { onParts }),
+  });
+  return {
+    engine,
+    pool,
+    member: { replicaId, isRecovered },
+    releaseMessages: () => engine.releaseMessages(),
+    progress: () => progressOf(engine.status()),
+    audit: (history) => {
+      const { checkpoint } = superblockOf(read);
+      if (checkpoint.op > 0) history.checkCheckpoint(checkpoint.op, toHex(checkpoint.root));
+      const { commitMin, digest } = engine.status();
+      const checksum = sharedChecksum;
+      auditLog({ geometry, checksum, read, history, checkpoint, commitMin, digest });
+    },
+  };
+}
+
+function progressOf(status: ReplicaStatus): Progress {
+  const { commitMin, commitMax, op, view, logView, digest, role } = status;
+  const isPrimary = role === 'primary';
+  const isNormal = isPrimary || role === 'backup';
+  return { commitMin, commitMax, op, view, logView, digest, isNormal, isPrimary };
+}
+
+function fileReader(geometry: Geometry): FileReader {
+  return {
+    state: (read) => {
+      const { view, logView, checkpoint, isRecovered } = superblockOf(read);
+      return { view, logView, checkpoint: checkpoint.op, isRecovered };
+    },
+    held: (read, op, bytes, offset) => {
+      const slot = op % geometry.slots;
+      // Its body first, its header after that: only with both it counts.
+      for (const at of [prepareOffset(geometry, slot), headerOffset(geometry, slot)]) {
+        const sector = read(at, 4096);
+        if (bytesEqual(sector, 0, bytes, offset, 16)) continue;
+        return (readSafeU64(sector, PrepareOffset.op) ?? 0) > op ? 'later' : 'other';
+      }
+      return 'it';
+    },
+    sectors: (slot) => {
+      const prepare = prepareOffset(geometry, slot);
+      const last = prepare + geometry.slotSize - 4096;
+      return { header: headerOffset(geometry, slot), prepare: [prepare, last] };
+    },
+  };
+}
+
+function superblockOf(read: ReadFile): Superblock {
+  const found = readSuperblock(read(0, SUPERBLOCK_AREA_SIZE), sharedChecksum);
+  check(found.ok, 'lost-operation', () => 'the superblock is gone');
+  return found.superblock;
+}
+
+const sharedChecksum: Checksum = createChecksum();
+
+/**
+ * Pools that have been put back, for the lives of later runs: each is a large memory of its own,
+ * and making one takes longer than many a run.
+ */
+const shelf: Map<string, MessagePool[]> = new Map();
+const SHELF_MAX = 6;
+const keys: WeakMap<MessagePool, string> = new WeakMap();
+
+function takeFromShelf(geometry: Geometry, replicaCount: number): MessagePool {
+  const sizes = poolSizes(geometry, replicaCount);
+  const key = JSON.stringify(sizes);
+  const found = shelf.get(key)?.pop();
+  if (found !== undefined) return found;
+  const pool = new MessagePool({ ...sizes, poison: true });
+  keys.set(pool, key);
+  return pool;
+}
+
+function putOnShelf(pool: MessagePool): void {
+  const key = keys.get(pool) ?? '';
+  const pools = shelf.get(key) ?? [];
+  if (pools.length < SHELF_MAX && pool.leaked() === 0) pools.push(pool);
+  shelf.set(key, pools);
 }

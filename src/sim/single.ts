@@ -188,7 +188,11 @@ class SingleRun {
     this.#witness.onLife(null);
     this.#machine = new ObservedMachine(this.#subject.machine(), this.#witness);
     const read = (offset: number, length: number): Uint8Array => this.#disk.peek(offset, length);
-    const life = this.#options.engine.open(this.#machine, { read, pool: this.#pool });
+    const life = this.#options.engine.open(this.#machine, {
+      read,
+      pool: this.#pool,
+      seed: this.#world.seed + this.#process.lives,
+    });
     this.#pool = life.pool;
     this.#process.start(life);
   }

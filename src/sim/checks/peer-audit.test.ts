@@ -56,8 +56,9 @@ function scene(isRotting: boolean = false) {
     replicaCount: 3,
     replicationQuorum: 2,
     durable: (replica) => ({ ...files[replica]! }),
-    holds: (replica, op, bytes, offset) => {
-      return files[replica]!.held.has(name(op, bytes.subarray(offset, offset + 16)));
+    held: (replica, op, bytes, offset) => {
+      const isIt = files[replica]!.held.has(name(op, bytes.subarray(offset, offset + 16)));
+      return isIt ? 'it' : 'other';
     },
     isRotting,
   });

@@ -23,6 +23,7 @@ import {
   readReplica,
   readView,
 } from '../../wire/index.ts';
+import type { Held } from '../engine-setup.ts';
 import { check } from '../world/failure.ts';
 import type { World } from '../world/world.ts';
 import type { History } from './history.ts';
@@ -39,8 +40,8 @@ export interface PeerAuditOptions {
   readonly replicationQuorum: number;
   /** Reads the file of a replica. */
   readonly durable: (replica: number) => DurableState;
-  /** Whether its file holds the prepare at `op` with the checksum at `bytes[offset, +16)`. */
-  readonly holds: (replica: number, op: number, bytes: Uint8Array, offset: number) => boolean;
+  /** What its log holds in the place of the prepare at `op`; its checksum: `bytes[offset, +16)`. */
+  readonly held: (replica: number, op: number, bytes: Uint8Array, offset: number) => Held;
   /** Files may lose what was written to them. */
   readonly isRotting: boolean;
 }
@@ -166,7 +167,7 @@ export class PeerAudit {
     const view = readView(bytes);
     const op = number(bytes, PeerOffset.op);
     this.#checkLogView(replica, view, what);
-    const isHeld = this.#options.holds(replica, op, bytes, PeerOffset.checksum);
+    const isHeld = this.#options.held(replica, op, bytes, PeerOffset.checksum) === 'it';
     check(isHeld || this.#options.isRotting, 'not-durable', () => {
       return `${what()}: op ${op} is not in its file`;
     });
@@ -206,10 +207,11 @@ export class PeerAudit {
 
   /** A power cut everywhere, now, must leave it in enough files. */
   #checkQuorum(op: number, bytes: Uint8Array, what: () => string): void {
-    const { replicaCount, replicationQuorum, holds } = this.#options;
+    const { replicaCount, replicationQuorum, held } = this.#options;
     let count = 0;
     for (let replica = 0; replica < replicaCount; replica++) {
-      if (holds(replica, op, bytes, PeerOffset.checksum)) count++;
+      // It may have been committed long ago, and be called so again by one who was asleep.
+      if (held(replica, op, bytes, PeerOffset.checksum) !== 'other') count++;
     }
     check(count >= replicationQuorum, 'not-durable', () => {
       return `${what()}: op ${op} is committed, and in ${count} files`;

@@ -18,7 +18,7 @@ import {
 import type { History } from '../checks/history.ts';
 import type { Workload } from '../subjects/subject.ts';
 import { check } from '../world/failure.ts';
-import type { LatencyRange } from '../world/latency.ts';
+import { drawLatency, type LatencyRange } from '../world/latency.ts';
 import { Stream, type World } from '../world/world.ts';
 import { evictionProblem, frameProblem, pongProblem, replyProblem } from './client-codec.ts';
 import type { ClientLine, LineUser } from './line.ts';
@@ -218,8 +218,7 @@ export class SimClient implements LineUser {
   #finish(): void {
     this.#inFlight = null;
     this.#flight++;
-    const { minNs, maxNs } = this.#options.think;
-    this.#world.after(this.#prng.between(minNs, maxNs), () => this.#next());
+    this.#world.after(drawLatency(this.#prng, this.#options.think), () => this.#next());
   }
 
   /** Decides what to do next; one of the two places where the nuisance lives. */
@@ -396,10 +395,10 @@ export class SimClient implements LineUser {
 }
 
 function drawResend(prng: Prng, resend: Resend, attempt: number): number {
-  if ('maxNs' in resend) return prng.between(resend.minNs, resend.maxNs);
+  if ('maxNs' in resend) return drawLatency(prng, resend);
   if (attempt === 0) return resend.firstNs;
   const jitterNs = Math.min(resend.jitterMaxNs, 10_000_000 * 2 ** Math.min(attempt, 20));
-  return 2 * resend.rttNs + 10_000_000 + prng.below(jitterNs);
+  return 2 * resend.rttNs + 10_000_000 + drawLatency(prng, { minNs: 0, maxNs: jitterNs });
 }
 
 function isAnswer(reply: Uint8Array, request: Uint8Array): boolean {

@@ -3,7 +3,7 @@
  * Here is the line to a single server; `cluster-line` leads to several.
  */
 import type { Prng } from '../../stdx/index.ts';
-import type { LatencyRange } from '../world/latency.ts';
+import { drawLatency, type LatencyRange } from '../world/latency.ts';
 import type { World } from '../world/world.ts';
 import type { Network, NetworkClient } from './network.ts';
 
@@ -100,8 +100,7 @@ export class SingleLine implements ClientLine, NetworkClient {
   }
 
   #reconnectLater(): void {
-    const { minNs, maxNs } = this.#pause;
-    const delayNs = this.#prng.between(minNs, maxNs) + RECONNECT_NS;
+    const delayNs = drawLatency(this.#prng, this.#pause) + RECONNECT_NS;
     this.#world.after(delayNs, () => this.#connect());
   }
 }

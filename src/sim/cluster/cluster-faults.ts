@@ -5,12 +5,19 @@
  * Rot keeps to an atlas: of each slot of the log, only as many replicas may lose what they had as
  * leaves one of every replication quorum untouched. So nothing that was acknowledged can be gone,
  * and whatever a replica cannot find any more, another one has.
+ *
+ * A replica that cannot tell after a restart where its log ends has no vote until it hears of a
+ * view from others; too many of them, and nobody ever will. So only as many replicas as a view
+ * change can do without may lose anything anywhere; of the others only bodies rot, of operations
+ * that are neither at the end of the log nor in a checkpoint yet.
  */
+import { PIPELINE_MAX } from '../../engine/index.ts';
 import type { Prng } from '../../stdx/index.ts';
 import type { CrashOutcome } from '../disk/sector-store.ts';
 import { drawLatency, type LatencyTail } from '../world/latency.ts';
 import { Stream, type World } from '../world/world.ts';
 import type { ClusterNetwork } from './network.ts';
+import type { ClusterQuorums } from './options.ts';
 import { type PartitionOptions, Partitions } from './partitions.ts';
 import type { Site } from './site.ts';
 
@@ -43,6 +50,9 @@ export const CLUSTER_FAULTS_NONE: ClusterFaultOptions = {
 
 type ClusterFault = 'pause' | 'partition' | 'crash-of-all' | 'corruption';
 
+/** What has been executed so long ago is in the log for certain, and followed by more. */
+const OLD_OPS: number = 2 * PIPELINE_MAX;
+
 const OUTCOMES: readonly CrashOutcome[] = ['old', 'new', 'mixed', 'mixed', 'torn'];
 
 export class ClusterFaults {
@@ -56,6 +66,8 @@ export class ClusterFaults {
   /** Replicas that may lose what is in a slot, and how many of all. */
   readonly #rottenMax: number;
   readonly #isRotten: Map<number, Set<number>> = new Map();
+  /** Replicas that may lose anything. */
+  readonly #frail: ReadonlySet<number>;
   #isFrozen: boolean = false;
 
   constructor(
@@ -65,7 +77,7 @@ export class ClusterFaults {
       network: ClusterNetwork;
       /** Of its log. */
       slots: number;
-      replicationQuorum: number;
+      quorums: ClusterQuorums;
     },
     options: ClusterFaultOptions,
   ) {
@@ -73,7 +85,7 @@ export class ClusterFaults {
     this.#sites = parts.sites;
     this.#options = options;
     this.#slots = parts.slots;
-    this.#rottenMax = parts.sites.length === 1 ? 0 : parts.replicationQuorum - 1;
+    this.#rottenMax = parts.sites.length === 1 ? 0 : parts.quorums.replication - 1;
     this.#prng = world.prng(Stream.plan);
     this.#left = [
       ...new Array<ClusterFault>(options.pauses).fill('pause'),
@@ -82,6 +94,9 @@ export class ClusterFaults {
       ...new Array<ClusterFault>(options.corruptions).fill('corruption'),
     ];
     this.#prng.shuffle(this.#left);
+    const indexes = parts.sites.map((site) => site.index);
+    this.#prng.shuffle(indexes);
+    this.#frail = new Set(indexes.slice(0, parts.sites.length - parts.quorums.viewChange));
     const { network } = parts;
     const replicaCount = parts.sites.length;
     this.#partitions = new Partitions(
@@ -147,12 +162,23 @@ export class ClusterFaults {
   }
 
   #corrupt(): void {
-    const slot = this.#prng.below(this.#slots);
     const site = this.#prng.pick(this.#sites);
+    const isFrail = this.#frail.has(site.index);
+    const slot = isFrail ? this.#prng.below(this.#slots) : this.#slotOfOld(site);
+    if (slot === null) return;
     const rotten = this.#isRotten.get(slot) ?? new Set();
     if (!rotten.has(site.index) && rotten.size >= this.#rottenMax) return;
     rotten.add(site.index);
     this.#isRotten.set(slot, rotten);
-    site.disk.corrupt(this.#prng.pick(site.reader.sectors(slot)));
+    const { header, prepare } = site.reader.sectors(slot);
+    site.disk.corrupt(this.#prng.pick(isFrail ? [header, ...prepare] : prepare));
+  }
+
+  /** A slot whose operation is certainly not the last one in the log, nor in a checkpoint. */
+  #slotOfOld(site: Site): number | null {
+    const { checkpoint } = site.file;
+    const commit = (site.progress()?.commitMin ?? 0) - OLD_OPS;
+    if (commit <= checkpoint) return null;
+    return this.#prng.between(checkpoint + 1, commit) % this.#slots;
   }
 }

@@ -114,15 +114,15 @@ class ClusterRun {
       replicaCount,
       replicationQuorum,
       durable: (replica) => this.#site(replica).file,
-      holds: (replica, op, bytes, offset) => this.#site(replica).holds(op, bytes, offset),
-      isRotting: (options.faults?.corruptions ?? 0) > 0,
+      held: (replica, op, bytes, offset) => this.#site(replica).held(op, bytes, offset),
+      isRotting: this.#isRotting,
     });
     this.#sites = engines.map((engine, index) => this.#makeSite(engine, index));
     const ends = this.#sites.map((site) => site.process);
     const peers = { ...PEERS_DEFAULT, ...options.peers };
     this.#network = new ClusterNetwork(this.#world, ends, peers);
     for (const process of ends) process.attachPeers(this.#network);
-    const parts = { sites: this.#sites, network: this.#network, replicationQuorum };
+    const parts = { sites: this.#sites, network: this.#network, quorums };
     const faults = { ...CLUSTER_FAULTS_NONE, ...options.faults };
     this.#faults = new ClusterFaults(this.#world, { ...parts, slots: this.#slots }, faults);
     this.#clients = this.#makeClients();
@@ -143,12 +143,12 @@ class ClusterRun {
       this.#heal(all);
       this.#converge(all);
     }
-    this.#audit();
+    this.#audit(!this.#isRotting);
     for (const site of this.#sites) site.process.crash('mixed');
     for (const site of this.#sites) site.start();
     for (const client of this.#clients) client.audit();
     this.#converge(all);
-    this.#audit();
+    this.#audit(true);
     this.#history.finish();
     for (const site of this.#sites) site.process.crash('new');
     for (const site of this.#sites) site.retire();
@@ -233,8 +233,13 @@ class ClusterRun {
     return this.#subject.reference.due(u64Add(earliest, -OVERDUE_NS));
   }
 
-  #audit(): void {
-    for (const site of this.#sites) site.audit();
+  /** `hasFiles`: their logs as well; what has rotted since its replica last read it is not seen. */
+  #audit(hasFiles: boolean): void {
+    for (const site of this.#sites) site.audit(hasFiles);
+  }
+
+  get #isRotting(): boolean {
+    return (this.#options.faults?.corruptions ?? 0) > 0;
   }
 
   #step(endNs: number, code: FailureCode, what: string): void {

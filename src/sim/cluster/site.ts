@@ -4,6 +4,7 @@
  * does.
  */
 import type { HaltCode, TraceValue } from '../../engine/index.ts';
+import type { Prng } from '../../stdx/index.ts';
 import type { MessagePool } from '../../wire/index.ts';
 import type { History } from '../checks/history.ts';
 import { ObservedMachine } from '../checks/observed-machine.ts';
@@ -11,7 +12,14 @@ import type { PeerAudit } from '../checks/peer-audit.ts';
 import { Witness } from '../checks/witness.ts';
 import { Network, type NetworkOptions } from '../clients/network.ts';
 import { Disk, type DiskOptions } from '../disk/disk.ts';
-import type { EngineSetup, FileReader, FileState, FileWrite, ReadFile } from '../engine-setup.ts';
+import type {
+  EngineSetup,
+  FileReader,
+  FileState,
+  FileWrite,
+  Held,
+  ReadFile,
+} from '../engine-setup.ts';
 import { type FaultOptions, FaultPlan } from '../faults.ts';
 import { Clock, type ClockOptions } from '../process/clock.ts';
 import type { Progress } from '../process/life.ts';
@@ -19,7 +27,7 @@ import { Process } from '../process/process.ts';
 import type { Subject } from '../subjects/subject.ts';
 import { TRACE_COUNTERS } from '../world/coverage.ts';
 import { check } from '../world/failure.ts';
-import type { World } from '../world/world.ts';
+import { Stream, type World } from '../world/world.ts';
 
 export interface SiteOptions {
   readonly index: number;
@@ -46,6 +54,7 @@ export class Site {
   readonly #options: SiteOptions;
   readonly #history: History;
   readonly #read: ReadFile;
+  readonly #prng: Prng;
   #machine: ObservedMachine | null = null;
   #pool: MessagePool | null = null;
   /** Operations applied when its digest was last looked at. */
@@ -57,6 +66,7 @@ export class Site {
     this.#world = world;
     this.#options = options;
     this.#history = options.history;
+    this.#prng = world.prng(Stream.lives, index);
     this.clock = new Clock(world, options.clock, `r${index}`);
     this.disk = new Disk(world, options.disk, index);
     for (const { offset, bytes } of engine.format()) this.disk.install(offset, bytes);
@@ -91,7 +101,8 @@ export class Site {
     const { engine, subject } = this.#options;
     this.witness.onLife(this.file.checkpoint);
     this.#machine = new ObservedMachine(subject.machine(), this.witness);
-    const life = engine.open(this.#machine, { read: this.#read, pool: this.#pool });
+    const seed = this.#prng.u32();
+    const life = engine.open(this.#machine, { read: this.#read, pool: this.#pool, seed });
     this.#pool = life.pool;
     this.process.start(life);
   }
@@ -125,8 +136,8 @@ export class Site {
     return file;
   }
 
-  holds(op: number, bytes: Uint8Array, offset: number): boolean {
-    return this.reader.holds(this.#read, op, bytes, offset);
+  held(op: number, bytes: Uint8Array, offset: number): Held {
+    return this.reader.held(this.#read, op, bytes, offset);
   }
 
   progress(): Progress | null {
@@ -134,14 +145,14 @@ export class Site {
   }
 
   /** A quiet replica: its state, its digest and its file are what they should be. */
-  audit(): void {
+  audit(hasFile: boolean): void {
     const progress = this.progress();
     check(progress !== null, 'convergence', () => `r${this.index} is down`);
     this.#history.checkDigest(progress.commitMin, progress.digest);
     if (this.#machine !== null && this.witness.isAtEnd) {
       this.#history.checkRoot(this.#machine.root());
     }
-    this.process.audit(this.#history);
+    if (hasFile) this.process.audit(this.#history);
   }
 
   /** The run is over: what may be used again is given back. */

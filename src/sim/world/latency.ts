@@ -20,8 +20,15 @@ export interface LatencyTail {
 export type Latency = LatencyRange | LatencyTail;
 
 export function drawLatency(prng: Prng, latency: Latency): number {
-  if ('maxNs' in latency) return prng.between(latency.minNs, latency.maxNs);
+  if ('maxNs' in latency) return drawBetween(prng, latency.minNs, latency.maxNs);
   return Math.max(latency.minNs, drawExponential(prng, latency.meanNs));
+}
+
+/** Both ends included; in whole microseconds from `minNs` where there are too many nanoseconds. */
+function drawBetween(prng: Prng, minNs: number, maxNs: number): number {
+  const spanNs = maxNs - minNs;
+  if (spanNs < 0xffff_ffff) return prng.between(minNs, maxNs);
+  return minNs + 1000 * prng.below(Math.floor(spanNs / 1000) + 1);
 }
 
 /** A whole number, distributed exponentially with about this mean. */

@@ -23,6 +23,7 @@ export const Stream = {
   clock: 7,
   peers: 8,
   plan: 9,
+  lives: 10,
 } as const;
 
 export type Action = () => void;

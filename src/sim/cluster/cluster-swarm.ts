@@ -1,0 +1,271 @@
+/**
+ * Which cluster a seed is, and what befalls it. As with a single replica, each seed draws which
+ * faults there are at all and how many of each, so that some runs have everything and some have one
+ * thing often.
+ */
+import { Prng } from '../../stdx/index.ts';
+import { type Geometry, TOPOLOGY_NAMES, type TopologyName } from '../../vsr/index.ts';
+import type { ClientOptions } from '../clients/client.ts';
+import type { NetworkOptions } from '../clients/network.ts';
+import type { FaultOptions } from '../faults.ts';
+import type { ClockOptions } from '../process/clock.ts';
+import { type ReplicaSetupOptions, replicaSetup } from '../replica-setup.ts';
+import type { SubjectFactory } from '../subjects/subject.ts';
+import { subjects } from '../subjects/subjects.ts';
+import type { Counter } from '../world/coverage.ts';
+import type { LatencyTail } from '../world/latency.ts';
+import { Stream } from '../world/world.ts';
+import { CLUSTER_FAULTS_NONE, type ClusterFaultOptions } from './cluster-faults.ts';
+import type { ClusterNetworkOptions } from './network.ts';
+import type { ClusterOptions, ClusterQuorums } from './options.ts';
+import type { PartitionMode } from './partitions.ts';
+
+export interface ClusterSwarmOptions {
+  /** Default: the seed's choice among all. */
+  readonly subject?: string;
+  readonly replicaCount?: number;
+  readonly topology?: TopologyName;
+  /** Requests of all clients together. */
+  readonly requests?: number;
+  readonly setup?: Pick<ReplicaSetupOptions, 'onParts'>;
+}
+
+export interface ClusterSwarm {
+  readonly options: ClusterOptions;
+  readonly subject: string;
+  readonly topology: TopologyName;
+}
+
+/** Counters that every campaign of 200 seeds or more must have moved. */
+export const CLUSTER_SWARM_COUNTERS: readonly Counter[] = [
+  'commits',
+  'replies',
+  'crashes',
+  'restarts',
+  'crashesInRecovery',
+  'crashesWithWrites',
+  'crashesOfPrimary',
+  'crashesOfAll',
+  'crashesSilent',
+  'sectorsLost',
+  'sectorsTorn',
+  'corruptions',
+  'checkpoints',
+  'logWraps',
+  'replayedOps',
+  'resends',
+  'repeatedReplies',
+  'duplicates',
+  'losses',
+  'disconnects',
+  'overflows',
+  'clogs',
+  'partitions',
+  'partitionsAsymmetric',
+  'linksUp',
+  'linksDown',
+  'linksRefused',
+  'linksBroken',
+  'pauses',
+  'clockSteps',
+  'ioErrors',
+  'sessionsAbandoned',
+  'evictions',
+  'refusals',
+  'forgeries',
+  'pings',
+  'pulses',
+  'coresPartial',
+  'viewsSeen',
+  'acks',
+  'viewChanges',
+  'viewsStarted',
+  'logTruncations',
+  'headersRepaired',
+  'preparesRepaired',
+  'preparesResent',
+  'commitGaps',
+  'requestsForwarded',
+  'requestsHeld',
+];
+
+const MS = 1_000_000;
+const SECOND = 1_000_000_000;
+/** Clocks that are off by less than this can agree. */
+const CLOCK_GOOD_NS: number = 500 * MS;
+const CLOCK_BAD_NS: number = 3600 * SECOND;
+
+export function clusterQuorums(replicaCount: number): ClusterQuorums {
+  if (replicaCount === 2) return { replication: 2, viewChange: 2 };
+  const replication = Math.min(3, Math.ceil(replicaCount / 2));
+  return { replication, viewChange: replicaCount - replication + 1 };
+}
+
+export function clusterSwarm(seed: number, wanted: ClusterSwarmOptions = {}): ClusterSwarm {
+  const prng = new Prng(seed, Stream.swarm * 0x10000 + 1);
+  const replicaCount = wanted.replicaCount ?? prng.pick([1, 2, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 6, 6]);
+  const topology = wanted.topology ?? prng.pick(TOPOLOGY_NAMES);
+  const subject = wanted.subject ?? prng.pick(['counter', 'counter', 'key-value', 'ledger']);
+  const quorums = clusterQuorums(replicaCount);
+  const geometry = drawGeometry(prng);
+  const isFar = prng.chance(1, 3);
+  const isRotten = replicaCount > 1 && prng.chance(1, 4);
+  const { clocks, isGood } = drawClocks(prng, replicaCount, quorums);
+  const faults = drawFaults(prng, isRotten);
+  // With rot, whatever is missing in the core may be outside of it.
+  const core = drawCore(prng, quorums, isRotten ? isGood.map(() => true) : isGood, isRotten);
+  const setup = { ...wanted.setup, geometry, replicaCount, topology };
+  return {
+    subject,
+    topology,
+    options: {
+      seed,
+      replicaCount,
+      engine: (replica) => replicaSetup({ ...setup, replica }),
+      quorums,
+      subject: subjects[subject] as SubjectFactory,
+      clients: prng.chance(1, 10) ? prng.between(20, 40) : prng.between(1, 8),
+      requests: wanted.requests ?? (subject === 'ledger' ? 130 : prng.between(130, 200)),
+      client: drawClient(prng, seed, isFar),
+      network: drawNetwork(prng, isFar),
+      peers: drawPeers(prng, isFar),
+      clocks,
+      siteFaults: isGood.map((isRight) => drawSiteFaults(prng, isRight)),
+      faults,
+      core,
+      isCoreAlone: prng.chance(1, 2),
+    },
+  };
+}
+
+/** Mostly the smallest logs, which wrap and checkpoint all the time. */
+function drawGeometry(prng: Prng): Geometry {
+  const slots = prng.pick([40, 40, 40, 40, 47, 64]);
+  const slotSize = prng.pick([4096, 8192, 8192, 16_384]);
+  const requestSizeMax = prng.chance(1, 2) ? slotSize : slotSize - prng.below(2048);
+  return { slots, slotSize, requestSizeMax };
+}
+
+function sometimes(prng: Prng, max: number): number {
+  return prng.chance(1, 2) ? 0 : prng.between(1, max);
+}
+
+function delay(prng: Prng, isFar: boolean): LatencyTail {
+  return isFar
+    ? { minNs: prng.between(0, 30) * MS, meanNs: prng.between(10, 100) * MS }
+    : { minNs: prng.between(10, 300) * 1000, meanNs: prng.between(50, 3000) * 1000 };
+}
+
+function drawClient(prng: Prng, seed: number, isFar: boolean): Partial<ClientOptions> {
+  // Sessions are only forgotten when more than a cluster remembers have been made.
+  const isChurn = seed % 16 === 1;
+  const isOfficial = prng.chance(1, 2);
+  const rttNs = isFar ? 100 * MS : 5 * MS;
+  return {
+    repeats: sometimes(prng, 200),
+    renewals: isChurn ? 700 : sometimes(prng, 100),
+    awakenings: isChurn ? 300 : sometimes(prng, 100),
+    abandons: sometimes(prng, 100),
+    invalids: sometimes(prng, 100),
+    pings: sometimes(prng, 200),
+    forgeries: sometimes(prng, 100),
+    resend: isOfficial
+      ? { firstNs: 600 * MS, rttNs, jitterMaxNs: 10 * SECOND }
+      : { firstNs: 2 * rttNs + 20 * MS, rttNs, jitterMaxNs: 500 * MS },
+    // Idle clients leave the floor to timers.
+    ...(prng.chance(1, 6) ? { think: { minNs: 0, maxNs: 2 * SECOND } } : {}),
+  };
+}
+
+function drawNetwork(prng: Prng, isFar: boolean): Partial<NetworkOptions> {
+  return {
+    latency: delay(prng, isFar),
+    losses: sometimes(prng, 100),
+    duplicates: sometimes(prng, 200),
+    disconnects: sometimes(prng, 20),
+  };
+}
+
+function drawPeers(prng: Prng, isFar: boolean): Partial<ClusterNetworkOptions> {
+  const isOrdered = prng.chance(1, 2);
+  return {
+    isOrdered,
+    delay: delay(prng, isFar),
+    losses: sometimes(prng, 300),
+    duplicates: sometimes(prng, 500),
+    capacity: prng.chance(1, 2) ? 256 : prng.between(4, 40),
+    clogs: sometimes(prng, 5),
+    clogMeanNs: prng.between(1, 2000) * MS,
+    breaks: sometimes(prng, 5),
+  };
+}
+
+function drawClocks(
+  prng: Prng,
+  replicaCount: number,
+  quorums: ClusterQuorums,
+): { clocks: ClockOptions[]; isGood: boolean[] } {
+  const badMax = replicaCount - quorums.replication;
+  const badCount = prng.chance(1, 2) ? 0 : prng.between(0, badMax);
+  const isGood = Array.from({ length: replicaCount }, (_, index) => index >= badCount);
+  prng.shuffle(isGood);
+  const clocks = isGood.map((isRight) => {
+    const range = isRight ? CLOCK_GOOD_NS : CLOCK_BAD_NS;
+    return {
+      offsetNs: signed(prng, range / MS) * MS + signed(prng, 999_999),
+      driftPpm: isRight ? signed(prng, 100) : signed(prng, 5000),
+      monoStartNs: prng.below(100_000) * MS,
+    };
+  });
+  return { clocks, isGood };
+}
+
+function signed(prng: Prng, max: number): number {
+  return prng.between(0, 2 * max) - max;
+}
+
+function drawSiteFaults(prng: Prng, isClockGood: boolean): Partial<FaultOptions> {
+  return {
+    crashes: sometimes(prng, 3),
+    ioErrors: prng.chance(1, 8) ? 1 : 0,
+    clockSteps: isClockGood ? 0 : prng.between(0, 3),
+    pause: { minNs: 10 * MS, maxNs: prng.pick([500, 3000]) * MS },
+    downtime: { minNs: 1 * MS, maxNs: prng.pick([50, 1000, 8000]) * MS },
+    silences: prng.pick([0, 300, 1000]),
+  };
+}
+
+function drawFaults(prng: Prng, isRotten: boolean): Partial<ClusterFaultOptions> {
+  const modes: readonly PartitionMode[] = ['uniform-size', 'uniform-node', 'isolate'];
+  return {
+    pauses: sometimes(prng, 4),
+    partitions: sometimes(prng, 6),
+    crashesOfAll: prng.chance(1, 4) ? prng.between(1, 2) : 0,
+    corruptions: isRotten ? prng.between(1, 30) : 0,
+    pause: { minNs: 10 * MS, meanNs: prng.pick([100, 500, 2000]) * MS },
+    pausedFor: { minNs: MS, meanNs: prng.pick([100, 1000, 5000]) * MS },
+    partition: {
+      ...CLUSTER_FAULTS_NONE.partition,
+      mode: prng.pick(modes),
+      asymmetries: prng.pick([0, 300, 1000]),
+      duration: { minNs: 100 * MS, meanNs: prng.pick([500, 2000, 6000]) * MS },
+    },
+  };
+}
+
+/** Enough to change views, with enough right clocks among them. */
+function drawCore(
+  prng: Prng,
+  quorums: ClusterQuorums,
+  isGood: readonly boolean[],
+  isAll: boolean,
+): readonly number[] {
+  const all = isGood.map((_, index) => index);
+  if (isAll) return all;
+  for (;;) {
+    prng.shuffle(all);
+    const core = all.slice(0, prng.between(quorums.viewChange, all.length));
+    const good = core.filter((index) => isGood[index] === true).length;
+    if (good >= Math.min(quorums.replication, all.length)) return core.toSorted((a, b) => a - b);
+  }
+}
