@@ -88,10 +88,11 @@ export class SuperblockStore {
    */
   update(change: SuperblockChange): void {
     const { newest } = this;
-    const next = { ...newest, ...change };
+    // Who asks for an update knows what was durable then; others may have learned more since.
+    const commitMax = Math.max(newest.commitMax, change.commitMax ?? 0);
+    const next = { ...newest, ...change, commitMax };
     assert(next.view >= newest.view, 'SuperblockStore: view goes back');
     assert(next.logView >= newest.logView, 'SuperblockStore: log view goes back');
-    assert(next.commitMax >= newest.commitMax, 'SuperblockStore: commit goes back');
     assert(next.checkpoint.op >= newest.checkpoint.op, 'SuperblockStore: checkpoint goes back');
     assert(superblockProblem(next) === null, 'SuperblockStore: inconsistent');
     this.#pending = next;
