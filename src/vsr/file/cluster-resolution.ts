@@ -11,7 +11,8 @@
  *   a damaged body under a header of an earlier operation is a torn write. At most P writes are
  *   under way at once; where there are more of these, or other damage lies behind the head, none is
  *   believed.
- * - A complete body under a damaged header is what the slot holds: the body came first.
+ * - A complete body under a damaged header is what the slot holds, the body came first; if the
+ *   operation is one of the last, of which it is known which view they must be of.
  * - Operations that the log's view headers rule out were cut off by a view change: they are not
  *   there. A header ring entry that is ruled out is as good as one of an earlier operation.
  *
@@ -20,7 +21,7 @@
  */
 import { PIPELINE_MAX } from '../../engine/index.ts';
 import { assert, readSafeU64 } from '../../stdx/index.ts';
-import { PrepareOffset } from '../../wire/index.ts';
+import { PrepareOffset, readView } from '../../wire/index.ts';
 import { OPERATION_RESERVED } from '../message.ts';
 import { highestOp, inputOf, opOfSlot, type SlotScan } from './log-resolution.ts';
 import { decideSlot, type SlotDecision } from './slot-decision.ts';
@@ -107,16 +108,31 @@ export function resolveCluster(scan: ClusterScan): ClusterResolution {
 function judge(scan: ClusterScan, found: ClusterSlotScan, slot: number, opMax: number): Judged {
   const { decision, row } = decideSlot(inputOf(found, opMax, scan.prepareMax), false);
   const op = opOfSlot(slot, scan.checkpoint, scan.slots.length);
-  const judged: Judged = { slot, op, row, found, decision };
-  if (row === 'O') {
-    // The same op in two views: the body was written later, if the older view is ruled out.
-    const isReplaced = isIn(scan, found.prepareBytes) && !isIn(scan, found.headerBytes);
-    judged.decision = isReplaced ? 'fix' : 'lost';
-  } else if ((decision === 'ok' || decision === 'fix') && !isIn(scan, found.prepareBytes)) {
-    // Cut off by a view change. But who knows what a damaged header was of.
-    judged.decision = found.header === 'bad' ? 'lost' : 'cut';
+  return { slot, op, row, found, decision: corrected(scan, found, row, decision) };
+}
+
+function corrected(
+  scan: ClusterScan,
+  found: ClusterSlotScan,
+  row: string,
+  decision: SlotDecision,
+): SlotDecision {
+  if (row === 'E') {
+    // The body came first. But an old one does not say what came after it: one from before the
+    // checkpoint, or one that the view headers, which go down to what is committed, do not reach.
+    const opMin = Math.max(scan.checkpoint + 1, opOldest(scan));
+    return found.prepareOp >= opMin && isIn(scan, found.prepareBytes) ? 'fix' : 'lost';
   }
-  return judged;
+  if (row === 'O') {
+    // The same op in two views; the body was written later. What the header was of is overwritten.
+    if (!isCutOff(scan, found.headerBytes)) return 'lost';
+    if (isIn(scan, found.prepareBytes)) return 'fix';
+    return isCutOff(scan, found.prepareBytes) ? 'cut' : 'lost';
+  }
+  if (decision !== 'ok' && decision !== 'fix') return decision;
+  if (isIn(scan, found.prepareBytes)) return decision;
+  // Who knows what a damaged header was of.
+  return isCutOff(scan, found.prepareBytes) && found.header !== 'bad' ? 'cut' : 'lost';
 }
 
 /** Tells torn writes from damage. */
@@ -125,11 +141,13 @@ function judgeTorn(judged: readonly Judged[], scan: ClusterScan): void {
   for (const one of judged) {
     if (one.decision !== 'torn') continue;
     const isEarlier = one.found.header === 'reserved' || one.found.headerOp < one.op;
-    const isOld = isEarlier || !isIn(scan, one.found.headerBytes);
+    const isOld = isEarlier || isCutOff(scan, one.found.headerBytes);
     if (!isOld || one.op > prepareMax) one.decision = 'lost';
   }
   let opMax = checkpoint;
-  for (const one of judged) opMax = Math.max(opMax, opThere(one, scan));
+  for (const { decision, found } of judged) {
+    if (decision === 'ok' || decision === 'fix') opMax = Math.max(opMax, found.prepareOp);
+  }
   let torn = 0;
   let isDoubtful = false;
   for (const one of judged) {
@@ -144,13 +162,6 @@ function judgeTorn(judged: readonly Judged[], scan: ClusterScan): void {
   for (const one of judged) {
     if (one.decision === 'torn') one.decision = 'lost';
   }
-}
-
-/** The op that one of the two rings of a slot has, if it can belong to the log; else 0. */
-function opThere({ decision, found }: Judged, scan: ClusterScan): number {
-  if (decision === 'ok' || decision === 'fix') return found.prepareOp;
-  const hasHeader = found.header === 'valid' && found.headerOp <= scan.prepareMax;
-  return hasHeader && isIn(scan, found.headerBytes) ? found.headerOp : 0;
 }
 
 /** `isKnown`: the superblock says how far the log reached, whatever its slots say. */
@@ -184,6 +195,20 @@ function hasFaulty(scan: ClusterScan, resolved: readonly ResolvedSlot[], head: n
     if (resolved[op % resolved.length].kind === 'faulty') return true;
   }
   return false;
+}
+
+/**
+ * Whether a prepare is not in the log any more. One that is not yet in it, because its view did not
+ * become durable, has overwritten something that is.
+ */
+function isCutOff(scan: ClusterScan, header: Uint8Array): boolean {
+  return !isIn(scan, header) && readView(header) <= scan.logView;
+}
+
+/** The lowest op that the superblock has a header for, if only a blank one; without any 0. */
+function opOldest({ viewHeaders }: ClusterScan): number {
+  const oldest = viewHeaders.at(-1);
+  return oldest === undefined ? 0 : opOf(oldest);
 }
 
 function isIn(scan: ClusterScan, header: Uint8Array): boolean {

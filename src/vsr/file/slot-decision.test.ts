@@ -65,7 +65,7 @@ test('in a cluster: the rows of the protocol', () => {
     [{ header: 'reserved', prepare: 'bad' }, 'B', 'torn'],
     [{ prepare: 'bad' }, 'C', 'torn'],
     [{ header: 'bad', prepare: 'reserved' }, 'D', 'lost'],
-    [{ header: 'bad' }, 'E', 'fix'],
+    [{ header: 'bad' }, 'E', 'lost'],
     [{ header: 'bad', prepareIsOpMax: true }, 'F', 'fix'],
     [{ header: 'reserved' }, 'G', 'fix'],
     [{ prepareIsBeyond: true }, 'H', 'cut'],

@@ -55,7 +55,7 @@ const rows: readonly Row[] = [
   row('B', 'reserved', 'bad', {}, 'torn', 'torn'),
   row('C', 'valid', 'bad', {}, 'torn', 'torn'),
   row('D', 'bad', 'reserved', {}, 'lost', 'fix'),
-  row('E', 'bad', 'valid', { prepareIsOpMax: false, prepareIsBeyond: false }, 'fix', 'fix'),
+  row('E', 'bad', 'valid', { prepareIsOpMax: false, prepareIsBeyond: false }, 'lost', 'fix'),
   row('F', 'bad', 'valid', { prepareIsOpMax: true, prepareIsBeyond: false }, 'fix', 'fix'),
   row('G', 'reserved', 'valid', { prepareIsBeyond: false }, 'fix', 'fix'),
   row('H', '*', 'valid', { prepareIsBeyond: true }, 'cut', 'lost'),

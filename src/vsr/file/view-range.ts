@@ -18,21 +18,34 @@ export function isPossible(
   logView: number,
 ): boolean {
   assert(header.length === HEADER_SIZE, 'isPossible: not a header');
-  const op = readSafeU64(header, PrepareOffset.op);
+  const op = opOf(header);
   const view = readView(header);
-  let viewMax = logView;
-  let isAboveAll = true;
+  let above: Uint8Array | null = null;
   for (const known of viewHeaders) {
     if (known[PrepareOffset.operation] === OPERATION_RESERVED) continue;
-    const knownOp = readSafeU64(known, PrepareOffset.op);
-    assert(op !== null && knownOp !== null, 'isPossible: not a position');
+    const knownOp = opOf(known);
     if (knownOp === op) return bytesEqual(known, 0, header, 0, 16);
     if (knownOp < op) {
       // Behind everything that was taken over: this log's own. Else between its neighbours.
-      return view <= viewMax && view >= (isAboveAll ? logView : readView(known));
+      const viewMin = above === null ? logView : readView(known);
+      const isLinked = knownOp < op - 1 || bytesEqual(header, PrepareOffset.parent, known, 0, 16);
+      return isLinked && view >= viewMin && isBelow(header, above, logView);
     }
-    viewMax = readView(known);
-    isAboveAll = false;
+    above = known;
   }
-  return view <= viewMax;
+  return isBelow(header, above, logView);
+}
+
+/** Whether `header` can lie somewhere below `above`; without one, below the end of the log. */
+function isBelow(header: Uint8Array, above: Uint8Array | null, logView: number): boolean {
+  if (above === null) return readView(header) <= logView;
+  if (readView(header) > readView(above)) return false;
+  const isNext = opOf(above) === opOf(header) + 1;
+  return !isNext || bytesEqual(above, PrepareOffset.parent, header, 0, 16);
+}
+
+function opOf(header: Uint8Array): number {
+  const op = readSafeU64(header, PrepareOffset.op);
+  assert(op !== null, 'isPossible: not a position');
+  return op;
 }
