@@ -33,11 +33,11 @@ export interface ApplyContext {
 export interface Block {
   readonly kind: number;
   readonly index: number;
-  /** 1 … BLOCK_SIZE_MAX bytes (0 = delete). Valid and unchanged until `slice` is called again. */
+  /** 1 … BLOCK_SIZE_MAX bytes (0 = delete). Valid and unchanged until the next one is asked for. */
   readonly bytes: Uint8Array;
   /**
-   * MAC of `bytes`, 16 bytes. A machine that has it at hand (a leaf hash) hands it out, so that it
-   * is not computed twice; with restored blocks it always comes.
+   * MAC of `bytes`, 16 bytes. A machine that has computed it (a leaf hash) hands it out, so that it
+   * is not computed twice; with blocks restored from a file it always comes.
    */
   readonly checksum?: Uint8Array;
 }
@@ -74,16 +74,32 @@ export interface Machine {
   due(timestamp: U64): boolean;
 
   /**
-   * Starts a checkpoint of the state as of now (`op` was the last one applied). Only blocks that
-   * differ from the previous cut (or from what was restored) are handed out by `slice`.
+   * Starts a checkpoint of the state as of now (`op` was the last one applied). Only notes what it
+   * needs, so that it takes no longer than an operation; what is applied from here on must not show
+   * in the blocks. Only blocks that differ from the previous cut (or from what was restored) are
+   * handed out. Returns about how many that will be: engines pace themselves by it.
    */
-  cut(op: number): void;
-  /** The next changed block of the cut, or `null` after the last one. */
-  slice(): Block | null;
+  cut(op: number): number;
+  /**
+   * The next changed block of the cut, in any order, or `null` after the last one. `target` has
+   * room for one: a machine that makes its blocks makes them there and returns a view of it.
+   */
+  slice(target: Uint8Array): Block | null;
+  /** The {@link root} as of the cut; after its last slice, before anything is sliced ahead. */
+  rootOfCut(): Uint8Array;
+  /**
+   * Between two cuts: a block that the next one would hand out and probably in the same form, as it
+   * is complete; `null` when there is none right now. The next cut leaves it out, unless it has
+   * changed after all. So most of a checkpoint is written before it falls due.
+   */
+  sliceAhead(target: Uint8Array): Block | null;
   /** Puts back one block, into a machine that has applied nothing. Ascending (kind, index). */
   restore(block: Block): void;
   /** All blocks are back: rebuild what is derived. Throws nothing: blocks were verified. */
   restored(): void;
-  /** 16 bytes over the *logical* content: equal on replicas whatever their files look like. */
+  /**
+   * 16 bytes over the *logical* content: equal on replicas whatever their files look like. For
+   * tests and tools: it may read everything that has changed since the last cut.
+   */
   root(): Uint8Array;
 }

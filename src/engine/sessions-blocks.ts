@@ -2,6 +2,9 @@
  * Sessions as blocks of a checkpoint: one block with the table and, per session, its last reply in
  * pieces of 256 KiB. Only what has changed since the last checkpoint is written again. The kinds
  * used here lie above those of any machine.
+ *
+ * A cut copies the table, which is small, and holds the replies, which never change. So sessions go
+ * on while it is handed out; each that gets another reply meanwhile costs one reply slot more.
  */
 import { assert, isZero, readSafeU64, readU32, writeSafeU64, writeU32 } from '../stdx/index.ts';
 import { MESSAGE_SIZE_MAX, type Message, type MessagePool, readSize } from '../wire/index.ts';
@@ -30,7 +33,9 @@ export class SessionBlocks {
   readonly #pool: MessagePool;
   /** Pieces of each entry's reply in the last checkpoint. */
   readonly #partsStored: Uint8Array = new Uint8Array(CLIENTS_MAX);
-  #changed: Uint8Array = new Uint8Array(CLIENTS_MAX);
+  /** The table at the cut, and the replies that changed before it, until they are handed out. */
+  #cutTable: Uint8Array = EMPTY;
+  readonly #cutReplies: (Message | null)[] = new Array<Message | null>(CLIENTS_MAX).fill(null);
   #cursor: Cursor | null = null;
   /** The table as restored, until all replies are back. */
   #table: Uint8Array | null = null;
@@ -41,12 +46,22 @@ export class SessionBlocks {
     this.#pool = pool;
   }
 
-  /** Begins a checkpoint. Sessions must not change until `slice` has returned `null`. */
-  cut(): void {
+  /** Begins a checkpoint of what sessions are now. Returns the number of its blocks. */
+  cut(): number {
     assert(this.#cursor === null, 'SessionBlocks: the last cut is not taken yet');
-    this.#changed = this.#sessions.takeChanged();
-    const isUnchanged = isZero(this.#changed, 0, CLIENTS_MAX);
-    this.#cursor = isUnchanged ? null : { isTableTaken: false, entry: 0, part: 0 };
+    const changed = this.#sessions.takeChanged();
+    if (isZero(changed, 0, CLIENTS_MAX)) return 0;
+    this.#cutTable = this.#encodeTable();
+    this.#cursor = { isTableTaken: false, entry: 0, part: 0 };
+    let count = 1;
+    for (let entry = 0; entry < CLIENTS_MAX; entry++) {
+      if (changed[entry] === 0) continue;
+      const reply = this.#sessions.reply(entry);
+      this.#pool.retain(reply);
+      this.#cutReplies[entry] = reply;
+      count += Math.max(partsOf(readSize(reply.bytes)), this.#partsStored[entry]);
+    }
+    return count;
   }
 
   /** The next changed block, or `null` after the last one. */
@@ -55,17 +70,28 @@ export class SessionBlocks {
     if (cursor === null) return null;
     if (!cursor.isTableTaken) {
       cursor.isTableTaken = true;
-      return { kind: KIND_TABLE, index: 0, bytes: this.#encodeTable() };
+      return { kind: KIND_TABLE, index: 0, bytes: this.#cutTable };
     }
     for (; cursor.entry < CLIENTS_MAX; cursor.entry++, cursor.part = 0) {
-      if (this.#changed[cursor.entry] === 0) continue;
-      const block = this.#slicePart(cursor.entry, cursor.part);
-      if (block === null) continue;
-      cursor.part++;
-      return block;
+      const reply = this.#cutReplies[cursor.entry];
+      if (reply === null) continue;
+      const block = this.#slicePart(cursor.entry, cursor.part, reply.bytes);
+      if (block !== null) {
+        cursor.part++;
+        return block;
+      }
+      this.#pool.release(reply);
+      this.#cutReplies[cursor.entry] = null;
     }
     this.#cursor = null;
     return null;
+  }
+
+  /** Gives back the replies of a cut that will not be handed out. */
+  releaseMessages(): void {
+    for (const reply of this.#cutReplies) if (reply !== null) this.#pool.release(reply);
+    this.#cutReplies.fill(null);
+    this.#cursor = null;
   }
 
   /** Puts back one block; the table comes first, then replies in ascending order. */
@@ -118,8 +144,7 @@ export class SessionBlocks {
   }
 
   /** One piece of a reply, the deletion of one that is not needed any more, or `null`. */
-  #slicePart(entry: number, part: number): Block | null {
-    const { bytes } = this.#sessions.reply(entry);
+  #slicePart(entry: number, part: number, bytes: Uint8Array): Block | null {
     const size = readSize(bytes);
     const index = entry * PARTS_MAX + part;
     const parts = partsOf(size);

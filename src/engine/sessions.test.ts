@@ -15,15 +15,15 @@ import {
   sealHeader,
   sealReply,
 } from '../wire/index.ts';
-import { BLOCK_SIZE_MAX, CLIENTS_MAX } from './limits.ts';
+import { BLOCK_SIZE_MAX, CHECKPOINT_SLACK_OPS, CLIENTS_MAX } from './limits.ts';
 import { Sessions } from './sessions.ts';
 import { SessionBlocks } from './sessions-blocks.ts';
 
 const frame = { cluster: new Uint8Array(16), view: 1, release: 0x1109, replica: 0 };
 
-function makePool(): MessagePool {
+function makePool(extraReplies: number = 0): MessagePool {
   const sizes = { requestSlotSize: 4096, requestSlots: 1, smallSlots: 1 };
-  return new MessagePool({ ...sizes, replySlots: CLIENTS_MAX + 2, poison: true });
+  return new MessagePool({ ...sizes, replySlots: CLIENTS_MAX + 2 + extraReplies, poison: true });
 }
 
 /** A session table driven by operations alone, and the dumb twin of it. */
@@ -220,6 +220,56 @@ test('random histories, checkpoints and restarts agree with the model', () => {
   for (let entry = 0; entry < CLIENTS_MAX; entry++) {
     assert.ok(readSize(driver.sessions.reply(entry).bytes) >= HEADER_SIZE);
   }
+});
+
+test('a cut shows one moment though sessions go on while it is handed out', () => {
+  const prng = new Prng(78);
+  // Each operation beyond the cut takes one slot more, while the cut holds the reply before it.
+  const driver = new Driver(makePool(CHECKPOINT_SLACK_OPS));
+  const blocks = new SessionBlocks(driver.sessions, driver.pool);
+  const disk = new Map<string, Uint8Array>();
+  const requests = new Map<number, number>();
+  let interleaved = 0;
+  const commit = (): void => {
+    const client = 1 + prng.below(70);
+    const isNew = !driver.model.has(client);
+    const request = isNew ? 0 : requests.get(client)! + 1;
+    requests.set(client, request);
+    driver.commit(client, request, prng.chance(1, 3) ? prng.below(600_000) : 50);
+  };
+  for (let round = 0; round < 20; round++) {
+    for (let i = prng.below(30); i > 0; i--) commit();
+    const root = toHex(driver.sessions.root());
+    const count = blocks.cut();
+    let handedOut = 0;
+    let left = CHECKPOINT_SLACK_OPS;
+    for (let block = blocks.slice(); block !== null; block = blocks.slice()) {
+      handedOut++;
+      const name = `${block.kind}/${String(block.index).padStart(3, '0')}`;
+      for (; left > 0 && prng.chance(1, 3); left--) {
+        commit();
+        interleaved++;
+      }
+      if (block.bytes.length === 0) disk.delete(name);
+      else disk.set(name, block.bytes.slice());
+    }
+    assert.equal(handedOut, count, 'as many blocks as the cut has said');
+    const copy = new Driver();
+    const restored = new SessionBlocks(copy.sessions, copy.pool);
+    for (const name of [...disk.keys()].sort((a, b) => (a < b ? -1 : 1))) {
+      const [kind, index] = name.split('/').map(Number);
+      restored.restore({ kind: kind!, index: index!, bytes: disk.get(name)! });
+    }
+    restored.restored();
+    assert.equal(toHex(copy.sessions.root()), root);
+  }
+  assert.ok(interleaved > 100, `only ${interleaved} commits between blocks`);
+  // A cut that nobody wants any more holds nothing back.
+  commit();
+  blocks.cut();
+  blocks.releaseMessages();
+  driver.sessions.releaseMessages();
+  assert.equal(driver.pool.leaked(), 0);
 });
 
 test('an unchanged table writes nothing', () => {

@@ -4,7 +4,12 @@
  * checkpoint.
  */
 import assert from 'node:assert/strict';
-import { type Block, OPERATION_PULSE, REPLY_BODY_SIZE_MAX } from '../engine/index.ts';
+import {
+  BLOCK_SIZE_MAX,
+  type Block,
+  OPERATION_PULSE,
+  REPLY_BODY_SIZE_MAX,
+} from '../engine/index.ts';
 import { toHex, u64FromBigInt } from '../stdx/index.ts';
 import { type Checksum, createChecksum } from '../wire/index.ts';
 import {
@@ -65,6 +70,9 @@ export const blankTransfer: Transfer = {
   timestamp: 0n,
 };
 
+/** Room for a block that a machine makes. */
+export const blockTarget: Uint8Array = new Uint8Array(BLOCK_SIZE_MAX);
+
 /** The machine's memory of past blocks, as a data file keeps them: the latest of each name. */
 export class BlockStore {
   /** Blocks that came with a checksum, which was right. */
@@ -73,7 +81,7 @@ export class BlockStore {
 
   put(block: Block): void {
     const name = block.kind * 0x1_0000_0000 + block.index;
-    assert.ok(block.bytes.length <= 262_144);
+    assert.ok(block.bytes.length <= BLOCK_SIZE_MAX);
     if (block.checksum !== undefined) {
       const computed = new Uint8Array(16);
       theChecksum().digest(block.bytes, 0, block.bytes.length, computed, 0);
@@ -176,7 +184,7 @@ export class LedgerHarness {
   cut(): void {
     this.ledger.cut(this.#op);
     for (;;) {
-      const block = this.ledger.slice();
+      const block = this.ledger.slice(blockTarget);
       if (block === null) break;
       this.blocks.put(block);
     }

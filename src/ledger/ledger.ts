@@ -50,7 +50,7 @@ export interface LedgerOptions {
 const NOTHING_TO_READ: readonly ReadRequest[] = [];
 
 export class Ledger implements Machine {
-  readonly #state: LedgerState = new LedgerState();
+  readonly #state: LedgerState;
   readonly #reads: LedgerReads;
   readonly #checkpoint: Checkpoint;
   readonly #accounts: AccountBatch;
@@ -68,7 +68,8 @@ export class Ledger implements Machine {
 
   constructor(options: LedgerOptions) {
     const { checksum } = options;
-    const state = this.#state;
+    const state = new LedgerState(checksum);
+    this.#state = state;
     this.#reads = options.reads?.(state) ?? new LedgerReads(state);
     state.events = this.#reads;
     this.#checkpoint = new Checkpoint(state, this.#reads, checksum);
@@ -142,12 +143,20 @@ export class Ledger implements Machine {
     return this.#state.expiryQueue.due(timestamp.hi, timestamp.lo);
   }
 
-  cut(_op: number): void {
-    this.#checkpoint.cut();
+  cut(_op: number): number {
+    return this.#checkpoint.cut();
   }
 
-  slice(): Block | null {
-    return this.#checkpoint.slice();
+  slice(target: Uint8Array): Block | null {
+    return this.#checkpoint.slice(target);
+  }
+
+  rootOfCut(): Uint8Array {
+    return this.#checkpoint.rootOfCut();
+  }
+
+  sliceAhead(target: Uint8Array): Block | null {
+    return this.#checkpoint.sliceAhead(target);
   }
 
   restore(block: Block): void {

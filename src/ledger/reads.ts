@@ -165,14 +165,26 @@ export class LedgerReads {
   }
 
   /** Starts the hand-out of derived blocks (kinds 16 … 127) as of now; see Machine.cut. */
-  cut(): void {
-    this.#eventBlocks.cut(this.#tables.accounts.count);
-    this.#transferBlocks.cut();
-    this.#accountBlocks.cut();
+  cut(): number {
+    const events = this.#eventBlocks.cut(this.#tables.accounts.count);
+    return events + this.#transferBlocks.cut() + this.#accountBlocks.cut();
   }
 
-  slice(): Block | null {
-    return this.#eventBlocks.next() ?? this.#transferBlocks.next() ?? this.#accountBlocks.next();
+  slice(target: Uint8Array): Block | null {
+    return (
+      this.#eventBlocks.next(target) ??
+      this.#transferBlocks.next(target) ??
+      this.#accountBlocks.next(target)
+    );
+  }
+
+  /** A block that is complete; between cuts. */
+  sliceAhead(target: Uint8Array): Block | null {
+    return (
+      this.#eventBlocks.nextAhead(target) ??
+      this.#transferBlocks.nextAhead(target) ??
+      this.#accountBlocks.nextAhead(target)
+    );
   }
 
   /** Puts back one derived block; the tables' own blocks came before. */

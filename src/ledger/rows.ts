@@ -13,7 +13,11 @@ import { assert } from '../stdx/index.ts';
 /** Bytes of one chunk: eight leaves of a checkpoint. */
 const CHUNK_BYTES: number = 8 * BLOCK_SIZE_MAX;
 
+/** Words of a line; see `MutableTable`. */
+const LINE_WORDS = 32;
+
 export class Rows {
+  readonly rowsPerLine: number = 1;
   /** Words of one record: a power of two. */
   readonly recordWords: number;
   /** `chunks[row >>> rowShift]` holds the row, at word `(row & rowMask) * recordWords`. */
@@ -73,6 +77,14 @@ export class Rows {
     const rows = Math.min(this.rowsPerLeaf, count - row);
     const chunk = this.chunkOf(row);
     return new Uint8Array(chunk.buffer, this.baseOf(row) * 4, rows * this.recordWords * 4);
+  }
+
+  /** Copies the record of a row that has 128 bytes. */
+  copyLine(row: number, target: Uint32Array, at: number): void {
+    assert(this.recordWords === LINE_WORDS, 'Rows: a line is a record of 128 bytes');
+    const chunk = this.chunks[row >>> this.rowShift];
+    const base = this.baseOf(row);
+    for (let i = 0; i < LINE_WORDS; i++) target[at + i] = chunk[base + i];
   }
 
   /** Puts back one leaf; leaves come in ascending order, all but the last one full. */

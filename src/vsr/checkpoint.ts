@@ -1,40 +1,42 @@
 /**
- * Checkpoints: every I operations the whole state goes to disk, so that the log may forget. This
- * first version is a pause: at operation C nothing more is executed until the superblock names the
- * new checkpoint, while requests are still received and written to the log. How long that took goes
- * into a trace.
+ * Checkpoints: every I operations the whole state goes to disk, so that the log may forget. Nothing
+ * pauses for it. At operation C the cut only notes what the checkpoint will hold; execution goes
+ * on, and the blocks are made and written a few at a time, at the ends of steps. What is complete
+ * long before C, and that is most of it, is written before the cut.
  *
- * The order is what makes a crash harmless: changed blocks to new places, flush; the manifest that
- * lists them, flush; the superblock, copy by copy. Only then are the places of the old blocks free.
+ * Operations beyond C are let through as the blocks make progress, B at most until the superblock
+ * names C; so a very large checkpoint slows many operations a little instead of stopping one.
  *
- * A full disk is not an error of the disk: the writes that found no room are tried again every
- * second, and meanwhile the replica takes no new operations.
+ * The order is what makes a crash harmless: changed blocks to new places, the manifest that lists
+ * them, flush; then the superblock, copy by copy. Only then are the places of the old blocks free.
+ * Blocks that no manifest lists, such as those written ahead of a cut that did not come, are free
+ * space after a crash.
+ *
+ * While the disk is full the replica takes no new operations.
  */
 import {
   BLOCK_KIND_ENGINE_MIN,
   BLOCK_SIZE_MAX,
   type Block,
+  CHECKPOINT_SLACK_OPS,
   SessionBlocks,
   type StorageError,
 } from '../engine/index.ts';
-import { assert, writeSafeU64, writeU64 } from '../stdx/index.ts';
-import type { Message, MessagePool } from '../wire/index.ts';
+import { assert, type U64, writeSafeU64, writeU64 } from '../stdx/index.ts';
+import type { MessagePool } from '../wire/index.ts';
+import { BlockWriter } from './checkpoint/block-writer.ts';
 import { BlockStore } from './file/blocks.ts';
-import {
-  checkpointAfter,
-  fixedSize,
-  type Geometry,
-  prepareMax,
-  sectorCeil,
-} from './file/geometry.ts';
-import type { CheckpointReference, ChunkReference } from './file/superblock-codec.ts';
-import { type Outbox, Part } from './outbox.ts';
-import { STAGING_SLOTS } from './pool-sizes.ts';
+import { checkpointAfter, fixedSize, type Geometry, prepareMax } from './file/geometry.ts';
+import type { ChunkReference } from './file/superblock-codec.ts';
+import type { Outbox } from './outbox.ts';
 import type { ReplicatedState } from './state.ts';
 import type { SuperblockStore } from './superblock.ts';
 
-const RETRY_INTERVAL_NS = 1_000_000_000;
 const NS_PER_MS = 1_000_000;
+/** Half a millisecond, of copying and hashing for the most part. */
+const BLOCKS_PER_STEP = 2;
+/** Operations beyond a cut that are let through before the first of its blocks is made. */
+const FREE_OPS = 4;
 
 export interface CheckpointsOptions {
   readonly geometry: Geometry;
@@ -44,59 +46,64 @@ export interface CheckpointsOptions {
   readonly state: ReplicatedState;
 }
 
-type Phase = 'idle' | 'waiting' | 'blocks' | 'manifest' | 'superblock';
+/** `idle`: between two checkpoints, blocks are written ahead. Then in this order. */
+type Phase = 'idle' | 'blocks' | 'manifest' | 'flush' | 'superblock';
 
-interface StagedWrite {
-  readonly buffer: Uint8Array;
-  readonly offset: number;
-  readonly length: number;
+/** What is noted at the cut. */
+interface Cut {
+  readonly op: number;
+  readonly timestamp: U64;
+  readonly prepareChecksum: Uint8Array;
+  readonly digest: Uint8Array;
+  readonly sessionsRoot: Uint8Array;
+  /** About how many blocks it has. */
+  readonly blocks: number;
+  readonly startNs: number;
 }
 
 export class Checkpoints {
   readonly blocks: BlockStore;
   readonly sessionBlocks: SessionBlocks;
   readonly #options: CheckpointsOptions;
+  readonly #writer: BlockWriter;
   #phase: Phase = 'idle';
-  #reference: CheckpointReference | null = null;
-  #startNs: number = 0;
-  #blocksWritten: number = 0;
-  #bytesWritten: number = 0;
-  /** All blocks (or manifest pieces) have been handed to the disk. */
-  #isSourceDone: boolean = false;
+  #cut: Cut | null = null;
+  /** The state is complete: operations were executed on it. */
+  #isOpen: boolean = false;
+  /** Somebody else works on the file: nothing is written ahead. */
+  #isHeld: boolean = false;
+  /** Blocks of the cut that were made. */
+  #blocksMade: number = 0;
   #isMachineDone: boolean = false;
-  #isFlushing: boolean = false;
+  /** The machine's root at the cut, once all of its blocks are made. */
+  #root: Uint8Array = new Uint8Array(16);
   #chunkCount: number = 0;
   readonly #chunks: ChunkReference[] = [];
-  /** Reply slots whose memory holds blocks on their way, and the buffers in them that are free. */
-  readonly #staging: Message[] = [];
-  readonly #buffers: Uint8Array[] = [];
-  readonly #writes: Map<number, StagedWrite> = new Map();
-  /** Writes that found the disk full, and since when the next attempt waits. */
-  readonly #failed: StagedWrite[] = [];
-  /** The disk is full and the log says so; once is enough. */
-  #isFullTold: boolean = false;
-  #failedNs: number = 0;
 
   constructor(options: CheckpointsOptions) {
-    const { geometry, superblock, state, pool } = options;
+    const { geometry, superblock, state, pool, outbox } = options;
     this.#options = options;
+    this.#writer = new BlockWriter(pool, outbox);
     this.blocks = new BlockStore(fixedSize(geometry), superblock.current.fileSize);
     this.sessionBlocks = new SessionBlocks(state.sessions, pool);
   }
 
-  /** While this holds nothing is executed. */
+  /** A checkpoint is under way: it was cut, and the superblock does not name it yet. */
   get isBusy(): boolean {
     return this.#phase !== 'idle';
   }
 
-  /** Whether one more operation may be executed now. */
-  get mayCommit(): boolean {
-    return !this.isBusy;
-  }
-
   /** The disk is full. */
   get isReadOnly(): boolean {
-    return this.#failed.length > 0;
+    return this.#writer.isFull;
+  }
+
+  /**
+   * Whether one more operation may be executed now. When it may not, a write of the checkpoint is
+   * under way, or waits for room on the disk.
+   */
+  get mayCommit(): boolean {
+    return this.#cut === null || this.#options.state.commitMin < this.#opMax(this.#cut);
   }
 
   /** Highest op that may be written to the log. */
@@ -117,247 +124,241 @@ export class Checkpoints {
 
   /**
    * The checkpoint that a prepare at `op` names: not the newest, but the one before the newest that
-   * lies below `op`. So it does not depend on how quickly a checkpoint is written.
+   * lies below `op`. So it does not depend on how quickly a checkpoint is written: up to
+   * {@link authorMax} that one is durable here.
    */
   idFor(op: number): Uint8Array {
     const { geometry, superblock } = this.#options;
     const { checkpoint } = superblock.current;
     assert(op > checkpoint.op, 'Checkpoints: an operation that is behind the checkpoint');
-    return op <= checkpointAfter(geometry, checkpoint.op) ? checkpoint.idParent : checkpoint.id;
+    const next = checkpointAfter(geometry, checkpoint.op);
+    if (op <= next) return checkpoint.idParent;
+    assert(op <= checkpointAfter(geometry, next), 'Checkpoints: names one that is not there yet');
+    return checkpoint.id;
   }
 
   /** An operation was executed. */
   onCommit(): void {
-    const { geometry, superblock, state, outbox } = this.#options;
-    const due = checkpointAfter(geometry, superblock.current.checkpoint.op);
-    assert(state.commitMin <= due, 'Checkpoints: one was passed over');
-    if (state.commitMin < due) return;
-    assert(this.#phase === 'idle', 'Checkpoints: one is being written');
-    this.#phase = 'waiting';
-    this.#startNs = outbox.now.monoNs;
-    this.advance();
+    this.#isOpen = true;
+    this.#beginIfDue();
   }
 
-  /** Goes on as far as it can; called at the end of every step. */
+  /** A block or two further; called at the end of every step. */
   advance(): void {
-    if (this.#phase === 'waiting' && this.#acquireStaging()) this.#begin();
-    if (this.#failed.length > 0) this.#retry();
-    if (this.#phase === 'blocks' || this.#phase === 'manifest') this.#pump();
+    for (let i = 0; i < BLOCKS_PER_STEP && this.#makeNext(); i++);
+    this.#writer.advance();
+    if (this.#phase === 'flush' && this.#writer.settle()) this.#updateSuperblock();
   }
 
   onWritten(token: number, error: StorageError | null): void {
-    const write = this.#writes.get(token);
-    assert(write !== undefined, 'Checkpoints: nobody waits for this write');
-    this.#writes.delete(token);
-    if (error === null) {
-      this.#isFullTold = false;
-      this.#buffers.push(write.buffer);
-      return;
-    }
-    assert(error === 'no-space', 'Checkpoints: a broken disk is not handled here');
-    if (!this.#isFullTold) {
-      this.#options.outbox.trace('error', 'disk-full', { offset: write.offset });
-    }
-    this.#isFullTold = true;
-    this.#failed.push(write);
-    this.#failedNs = this.#options.outbox.now.monoNs;
+    this.#writer.onWritten(token, error);
   }
 
   onFlushed(): void {
-    assert(this.#isFlushing, 'Checkpoints: nobody waits for a flush');
-    this.#isFlushing = false;
-    if (this.#phase === 'blocks') {
-      this.#phase = 'manifest';
-      this.#chunkCount = this.blocks.beginManifest();
-      this.#isSourceDone = this.#chunkCount === 0;
-      return;
-    }
-    assert(this.#phase === 'manifest', 'Checkpoints: flushed at the wrong time');
-    this.#updateSuperblock();
+    this.#writer.onFlushed();
   }
 
-  /** The superblock names the checkpoint: the log may forget, execution goes on. */
+  /**
+   * An update of the superblock is durable; whether it names the checkpoint is found out here. If
+   * it does, the log may forget.
+   */
   onSuperblock(): void {
-    const { outbox, superblock } = this.#options;
-    const isDone = superblock.current.checkpoint.op === this.#reference?.op;
-    if (this.#phase !== 'superblock' || !isDone) return;
-    this.blocks.commit(superblock.current.checkpoint.manifest);
-    this.releaseMessages();
-    this.#phase = 'idle';
-    this.#reference = null;
+    const { outbox, superblock, state } = this.#options;
+    const { checkpoint } = superblock.current;
+    if (this.#phase !== 'superblock' || checkpoint.op !== this.#cut?.op) return;
+    this.blocks.commit(checkpoint.manifest);
+    const { blocks: blocksWritten, bytes: bytesWritten } = this.#writer.takeCounts();
     outbox.trace('info', 'checkpoint', {
-      op: superblock.current.checkpoint.op,
-      durationMs: (outbox.now.monoNs - this.#startNs) / NS_PER_MS,
-      blocksWritten: this.#blocksWritten,
-      bytesWritten: this.#bytesWritten,
+      op: checkpoint.op,
+      durationMs: (outbox.now.monoNs - this.#cut.startNs) / NS_PER_MS,
+      operationsMeanwhile: state.commitMin - checkpoint.op,
+      blocksWritten,
+      bytesWritten,
       blocks: this.blocks.count,
       fileSize: this.blocks.fileSize,
     });
+    this.#phase = 'idle';
+    this.#cut = null;
+    // With a short log the next one may be due.
+    this.#beginIfDue();
+  }
+
+  /**
+   * From now on nothing is written ahead. Returns whether everything that was is durable and no
+   * checkpoint is under way: then the file is as {@link blocks} describes it, and stays so.
+   */
+  hold(): boolean {
+    this.#isHeld = true;
+    return this.#phase === 'idle' && this.#writer.settle();
+  }
+
+  /** Takes {@link hold} back. */
+  resume(): void {
+    this.#isHeld = false;
   }
 
   /** Gives back every message it holds. */
   releaseMessages(): void {
-    for (const message of this.#staging) this.#options.pool.release(message);
-    this.#staging.length = 0;
-    this.#buffers.length = 0;
+    this.#writer.releaseMessages();
+    this.sessionBlocks.releaseMessages();
   }
 
   invariants(): void {
-    const { superblock, state } = this.#options;
+    const { geometry, superblock, state } = this.#options;
     const { checkpoint } = superblock.current;
-    assert(checkpoint.op <= state.commitMin || !this.isBusy, 'Checkpoints: ahead of the state');
-    if (this.isBusy) {
-      const due = checkpointAfter(this.#options.geometry, checkpoint.op);
-      assert(state.commitMin === due, 'Checkpoints: executed during a checkpoint');
-    }
+    assert(this.isBusy === (this.#cut !== null), 'Checkpoints: a phase without a cut');
+    if (this.#cut === null) return;
+    assert(
+      this.#cut.op === checkpointAfter(geometry, checkpoint.op),
+      'Checkpoints: cut in between',
+    );
+    assert(state.commitMin >= this.#cut.op, 'Checkpoints: ahead of the state');
+    const opMax = Math.min(
+      this.#cut.op + CHECKPOINT_SLACK_OPS,
+      checkpointAfter(geometry, this.#cut.op),
+    );
+    assert(state.commitMin <= opMax, 'Checkpoints: executed too far beyond the cut');
   }
 
-  #acquireStaging(): boolean {
-    const { pool } = this.#options;
-    while (this.#staging.length < STAGING_SLOTS) {
-      const message = pool.acquire('reply');
-      if (message === null) return false;
-      this.#staging.push(message);
-      for (let at = 0; at + BLOCK_SIZE_MAX <= message.bytes.length; at += BLOCK_SIZE_MAX) {
-        this.#buffers.push(message.bytes.subarray(at, at + BLOCK_SIZE_MAX));
-      }
-    }
-    return true;
+  /** The last operation that may be executed now: further and further as blocks are made. */
+  #opMax(cut: Cut): number {
+    const next = checkpointAfter(this.#options.geometry, cut.op);
+    const isMade = this.#phase !== 'blocks';
+    const share = isMade ? 1 : Math.min(1, this.#blocksMade / Math.max(1, cut.blocks));
+    const slack = FREE_OPS + Math.floor((CHECKPOINT_SLACK_OPS - FREE_OPS) * share);
+    return Math.min(cut.op + slack, next);
+  }
+
+  #beginIfDue(): void {
+    const { geometry, superblock, state } = this.#options;
+    if (this.#phase !== 'idle') return;
+    const due = checkpointAfter(geometry, superblock.current.checkpoint.op);
+    assert(state.commitMin <= due, 'Checkpoints: one was passed over');
+    if (state.commitMin === due) this.#begin();
   }
 
   /** The cut: from here on the checkpoint is what it is. */
   #begin(): void {
-    const { state, superblock, pool } = this.#options;
-    const { machine, sessions } = state;
-    const root = machine.root().slice();
-    machine.cut(state.commitMin);
-    this.sessionBlocks.cut();
-    const input = new Uint8Array(80);
-    writeSafeU64(input, 0, state.commitMin);
-    writeU64(input, 8, state.timestamp);
-    input.set(state.prepareChecksum, 16);
-    input.set(state.digest, 32);
-    input.set(root, 48);
-    input.set(sessions.root(), 64);
-    const id = new Uint8Array(16);
-    pool.checksum.digest(input, 0, input.length, id, 0);
-    this.#reference = {
-      op: state.commitMin,
+    const { state, outbox } = this.#options;
+    const op = state.commitMin;
+    this.#cut = {
+      op,
       timestamp: state.timestamp,
       prepareChecksum: state.prepareChecksum,
       digest: state.digest,
-      root,
-      id,
-      idParent: superblock.current.checkpoint.id,
-      blockCount: 0,
-      manifest: [],
+      sessionsRoot: state.sessions.root(),
+      blocks: state.machine.cut(op) + this.sessionBlocks.cut(),
+      startNs: outbox.now.monoNs,
     };
     this.#phase = 'blocks';
-    this.#isSourceDone = false;
+    this.#blocksMade = 0;
     this.#isMachineDone = false;
-    this.#blocksWritten = 0;
-    this.#bytesWritten = 0;
     this.#chunks.length = 0;
   }
 
-  /** Keeps as many writes under way as there are buffers; flushes after the last one. */
-  #pump(): void {
-    while (!this.#isSourceDone && this.#buffers.length > 0) {
-      if (this.#phase === 'blocks') this.#writeNextBlock();
-      else this.#writeNextChunk();
+  /** Makes the next block or piece of the manifest; `false`: there is none now, or no room. */
+  #makeNext(): boolean {
+    if (this.#phase === 'flush' || this.#phase === 'superblock' || !this.#isOpen) return false;
+    if (this.#phase === 'idle' && this.#isHeld) return false;
+    const buffer = this.#writer.buffer();
+    if (buffer === null) return false;
+    if (this.#phase === 'idle') return this.#write(this.#blockAhead(buffer), buffer);
+    if (this.#phase === 'blocks') {
+      const block = this.#nextBlock(buffer);
+      this.#blocksMade++;
+      if (block !== null) return this.#write(block, buffer);
+      this.#chunkCount = this.blocks.beginManifest();
+      this.#phase = 'manifest';
     }
-    if (!this.#isSourceDone || this.#isFlushing) return;
-    if (this.#writes.size > 0 || this.#failed.length > 0) return;
-    this.#isFlushing = true;
-    this.#options.outbox.flush(Part.checkpoint);
+    return this.#writeNextChunk(buffer);
   }
 
-  #writeNextBlock(): void {
-    const block = this.#nextBlock();
-    if (block === null) {
-      this.#isSourceDone = true;
-      return;
-    }
-    const { kind, index, bytes } = block;
-    if (bytes.length === 0) {
-      this.blocks.delete(kind, index);
-      return;
-    }
-    const buffer = this.#takeBuffer();
-    // The machine may change its bytes as soon as it is asked for the next block.
-    buffer.set(bytes);
-    const checksum = block.checksum?.slice() ?? this.#checksumOf(buffer, bytes.length);
-    const offset = this.blocks.replace(kind, index, bytes.length, checksum);
-    this.#write(buffer, offset, bytes.length);
-    this.#blocksWritten++;
+  /** Between two checkpoints: a block that the next one will not have to make. */
+  #blockAhead(buffer: Uint8Array): Block | null {
+    const block = this.#options.state.machine.sliceAhead(buffer);
+    assert((block?.kind ?? 0) < BLOCK_KIND_ENGINE_MIN, 'Checkpoints: kind belongs to the engine');
+    return block;
   }
 
-  /** The machine's blocks, then those of the sessions: ascending kinds. */
-  #nextBlock(): Block | null {
-    if (!this.#isMachineDone) {
-      const block = this.#options.state.machine.slice();
-      if (block !== null) {
-        assert(block.kind < BLOCK_KIND_ENGINE_MIN, 'Checkpoints: kind belongs to the engine');
-        assert(block.bytes.length <= BLOCK_SIZE_MAX, 'Checkpoints: block too large');
-        return block;
-      }
-      this.#isMachineDone = true;
-    }
+  /** The machine's blocks, then those of the sessions. */
+  #nextBlock(buffer: Uint8Array): Block | null {
+    if (this.#isMachineDone) return this.sessionBlocks.slice();
+    const { machine } = this.#options.state;
+    const block = machine.slice(buffer);
+    assert((block?.kind ?? 0) < BLOCK_KIND_ENGINE_MIN, 'Checkpoints: kind belongs to the engine');
+    if (block !== null) return block;
+    this.#root = machine.rootOfCut().slice();
+    this.#isMachineDone = true;
     return this.sessionBlocks.slice();
   }
 
-  #writeNextChunk(): void {
-    const buffer = this.#takeBuffer();
+  /** Gives a block a place of its own and hands it to the disk. `false`: there is none. */
+  #write(block: Block | null, buffer: Uint8Array): boolean {
+    if (block === null) return false;
+    const { kind, index, bytes } = block;
+    assert(bytes.length <= BLOCK_SIZE_MAX, 'Checkpoints: block too large');
+    if (bytes.length === 0) {
+      this.blocks.delete(kind, index);
+      return true;
+    }
+    const isInPlace = bytes.buffer === buffer.buffer && bytes.byteOffset === buffer.byteOffset;
+    if (!isInPlace) buffer.set(bytes);
+    const checksum = block.checksum ?? this.#checksumOf(buffer, bytes.length);
+    this.#writer.write(this.blocks.replace(kind, index, bytes.length, checksum), bytes.length);
+    return true;
+  }
+
+  #writeNextChunk(buffer: Uint8Array): boolean {
+    if (this.#chunks.length === this.#chunkCount) {
+      this.#phase = 'flush';
+      return false;
+    }
     const size = this.blocks.encodeChunk(this.#chunks.length, buffer);
     const chunk = this.blocks.placeChunk(size, this.#checksumOf(buffer, size));
     this.#chunks.push(chunk);
-    this.#write(buffer, chunk.offset, size);
-    this.#isSourceDone = this.#chunks.length === this.#chunkCount;
+    this.#writer.write(chunk.offset, size);
+    if (this.#chunks.length === this.#chunkCount) this.#phase = 'flush';
+    return true;
   }
 
   #updateSuperblock(): void {
     const { superblock } = this.#options;
-    assert(this.#reference !== null, 'Checkpoints: nothing was cut');
+    const cut = this.#cut;
+    assert(cut !== null, 'Checkpoints: nothing was cut');
+    const { op, timestamp, prepareChecksum, digest } = cut;
     this.#phase = 'superblock';
-    const { op } = this.#reference;
     superblock.update({
-      commitMax: Math.max(superblock.current.commitMax, op),
+      commitMax: Math.max(superblock.newest.commitMax, op),
       fileSize: this.blocks.fileSize,
       checkpoint: {
-        ...this.#reference,
+        op,
+        timestamp,
+        prepareChecksum,
+        digest,
+        root: this.#root,
+        id: this.#idOf(cut),
+        idParent: superblock.current.checkpoint.id,
         blockCount: this.blocks.count,
         manifest: [...this.#chunks],
       },
     });
   }
 
-  #retry(): void {
-    const { outbox } = this.#options;
-    if (outbox.now.monoNs < this.#failedNs + RETRY_INTERVAL_NS) return;
-    for (const { buffer, offset, length } of this.#failed.splice(0)) {
-      const token = outbox.write(Part.checkpoint, offset, buffer.subarray(0, length), false);
-      this.#writes.set(token, { buffer, offset, length });
-    }
+  /** Names the whole state at the cut. */
+  #idOf(cut: Cut): Uint8Array {
+    const input = new Uint8Array(80);
+    writeSafeU64(input, 0, cut.op);
+    writeU64(input, 8, cut.timestamp);
+    input.set(cut.prepareChecksum, 16);
+    input.set(cut.digest, 32);
+    input.set(this.#root, 48);
+    input.set(cut.sessionsRoot, 64);
+    return this.#checksumOf(input, input.length);
   }
 
-  #takeBuffer(): Uint8Array {
-    const buffer = this.#buffers.pop();
-    assert(buffer !== undefined, 'Checkpoints: no buffer');
-    return buffer;
-  }
-
-  #checksumOf(buffer: Uint8Array, size: number): Uint8Array {
+  #checksumOf(bytes: Uint8Array, size: number): Uint8Array {
     const checksum = new Uint8Array(16);
-    this.#options.pool.checksum.digest(buffer, 0, size, checksum, 0);
+    this.#options.pool.checksum.digest(bytes, 0, size, checksum, 0);
     return checksum;
-  }
-
-  #write(buffer: Uint8Array, offset: number, size: number): void {
-    const length = sectorCeil(size);
-    buffer.fill(0, size, length);
-    const bytes = buffer.subarray(0, length);
-    const token = this.#options.outbox.write(Part.checkpoint, offset, bytes, false);
-    this.#writes.set(token, { buffer, offset, length });
-    this.#bytesWritten += length;
   }
 }

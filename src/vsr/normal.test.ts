@@ -12,7 +12,7 @@ import {
 } from '../engine/index.ts';
 import { readSafeU64, readU64, u64Add, u64FromNumber, u64ToNumber } from '../stdx/index.ts';
 import { HEADER_SIZE, ReplyOffset } from '../wire/index.ts';
-import { fixedSize, headerOffset, prepareOffset } from './file/geometry.ts';
+import { checkpointAfter, fixedSize, headerOffset, prepareOffset } from './file/geometry.ts';
 import {
   checksum,
   formatDisk,
@@ -150,31 +150,39 @@ test('a pulse goes before requests that wait', () => {
   server.stop();
 });
 
-test('during a checkpoint nothing is executed, but the log goes on', () => {
-  const server = serve();
-  const clients = Array.from({ length: 20 }, (_, i) => new TestClient(i + 1));
-  server.isHeld = true;
-  for (const client of clients) server.receive(client.connection, client.buildRegister());
-  const seen = new Set<string>();
-  const step = server.replica.step.bind(server.replica);
-  server.replica.step = (event, now) => {
-    const effects = step(event, now);
-    const { commitMin, opDurable, checkpoint } = server.replica.status();
-    if (commitMin === 7 && checkpoint.op === 0) seen.add(`durable ${opDurable}`);
-    assert.ok(commitMin < 8 || checkpoint.op >= 7);
-    return effects;
-  };
-  server.run();
-  assert.ok(seen.has('durable 7') && seen.has('durable 10'), [...seen].join());
-  assert.equal(server.replica.status().commitMin, 20);
-  assert.equal(server.replica.status().checkpoint.op, 15);
-  const traces = server.traces.filter(({ event }) => event === 'checkpoint');
-  assert.deepEqual(
-    traces.map(({ fields }) => fields['op']),
-    [7, 15],
-  );
-  assert.equal(typeof traces[0]!.fields['durationMs'], 'number');
-  server.stop();
+test('while a checkpoint is made, operations go on as far as they may', () => {
+  for (const [slots, opMax] of [
+    [40, 7 + 8],
+    [64, 31 + 16],
+  ] as const) {
+    const geometry = { ...GEOMETRY_SMALL, slots };
+    const server = new TestServer(formatDisk(geometry), new CounterMachine()).open();
+    const first = checkpointAfter(geometry, 0);
+    const clients = Array.from({ length: 60 }, (_, i) => new TestClient(i + 1));
+    server.isHeld = true;
+    for (const client of clients) server.receive(client.connection, client.buildRegister());
+    let ahead = 0;
+    const step = server.replica.step.bind(server.replica);
+    server.replica.step = (event, now) => {
+      const effects = step(event, now);
+      const { commitMin, checkpoint } = server.replica.status();
+      if (checkpoint.op === 0) ahead = Math.max(ahead, commitMin);
+      return effects;
+    };
+    // The writes of the checkpoint take longer than anything else.
+    server.isLate = (offset) => offset >= fixedSize(geometry);
+    server.run();
+    assert.equal(ahead, opMax);
+    assert.ok(ahead > first);
+    assert.equal(server.take().length, 60);
+    assert.equal(server.replica.status().commitMin, 60);
+    const traces = server.traces.filter(({ event }) => event === 'checkpoint');
+    const ops = traces.map(({ fields }) => fields['op']);
+    assert.deepEqual(ops, slots === 40 ? [7, 15, 23, 31, 39, 47, 55] : [31]);
+    assert.equal(typeof traces[0]!.fields['durationMs'], 'number');
+    assert.equal(traces[0]!.fields['operationsMeanwhile'], opMax - first);
+    server.stop();
+  }
 });
 
 test('a full disk makes it read-only until there is room again', () => {

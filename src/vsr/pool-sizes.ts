@@ -2,13 +2,18 @@
  * How many messages a replica and its driver can hold at once: the sum of the declared holders.
  * Slots are only touched when used, so a generous number costs address space, not memory.
  */
-import { CLIENTS_MAX, PIPELINE_MAX, REQUEST_QUEUE_MAX } from '../engine/index.ts';
+import {
+  CHECKPOINT_SLACK_OPS,
+  CLIENTS_MAX,
+  PIPELINE_MAX,
+  REQUEST_QUEUE_MAX,
+} from '../engine/index.ts';
 import { assert } from '../stdx/index.ts';
 import { type Geometry, geometryProblem } from './file/geometry.ts';
 import { JOURNAL_PENDING_MAX, JOURNAL_READS_MAX } from './log/journal.ts';
 import { PREPARES_CACHED_MAX } from './log/prepare-cache.ts';
 
-/** Replies that hold the blocks of a checkpoint on their way to disk. */
+/** Replies that hold blocks of checkpoints on their way to disk. */
 export const STAGING_SLOTS = 2;
 /** Blocks of a checkpoint that is copied from or to another replica. */
 const SYNC_SLOTS = 12;
@@ -37,11 +42,13 @@ export function poolSizes(geometry: Geometry, replicaCount: number = 1): PoolSiz
   const peers = replicaCount - 1;
   const log = peers === 0 ? 0 : PREPARES_CACHED_MAX + JOURNAL_PENDING_MAX + JOURNAL_READS_MAX;
   const requests = PIPELINE_MAX + REQUEST_QUEUE_MAX + RECEIVING + log + peers * PREPARES_PER_PEER;
+  // One per session and the one being made; those that leave; those that a checkpoint holds while
+  // their sessions have newer ones, and those that stage its blocks.
+  const replies = CLIENTS_MAX + 1 + REPLIES_LEAVING + CHECKPOINT_SLACK_OPS + STAGING_SLOTS;
   return {
     requestSlotSize: geometry.slotSize,
     requestSlots: requests,
-    // One per session, the one being made, those that leave, those that stage blocks.
-    replySlots: CLIENTS_MAX + 1 + REPLIES_LEAVING + STAGING_SLOTS + (peers === 0 ? 0 : SYNC_SLOTS),
+    replySlots: replies + (peers === 0 ? 0 : SYNC_SLOTS),
     // Requests that fit are received in small slots; pulses are prepared in them.
     smallSlots: requests + PIPELINE_MAX + SMALL_LEAVING + peers * SMALL_PER_PEER,
   };

@@ -115,9 +115,12 @@ export class TestServer {
   isHeld: boolean = false;
   /** Set to deliver storage completions in random order. */
   shuffle: Prng | null = null;
+  /** Storage completions of these writes wait until there is nothing else. */
+  isLate: (offset: number) => boolean = () => false;
   /** Writes beyond this end fail for want of space. */
   spaceMax: number = Number.POSITIVE_INFINITY;
   readonly #events: Event[] = [];
+  readonly #lateEvents: Event[] = [];
   #pulseAt: number | null = null;
   #isCommitArmed: boolean = false;
 
@@ -158,6 +161,7 @@ export class TestServer {
         this.step({ type: 'timer', timer: 'commit' });
         continue;
       }
+      if (this.#events.length === 0) this.#events.push(...this.#lateEvents.splice(0, 1));
       if (this.#events.length === 0) break;
       const at = this.shuffle?.below(this.#events.length) ?? 0;
       const [event] = this.#events.splice(at, 1);
@@ -236,7 +240,8 @@ export class TestServer {
         const isFull = offset + bytes.length > this.spaceMax;
         if (!isFull) this.disk.write(offset, bytes);
         this.writes.push({ offset, length: bytes.length });
-        this.#events.push({ type: 'written', token, error: isFull ? 'no-space' : null });
+        const events = this.isLate(offset) ? this.#lateEvents : this.#events;
+        events.push({ type: 'written', token, error: isFull ? 'no-space' : null });
         break;
       }
       case 'read': {

@@ -110,7 +110,7 @@ export class Replica implements Engine {
   }
 
   step(event: Event, now: Instant): readonly Effect[] {
-    const { outbox, pool, deadlines } = this.#parts;
+    const { outbox, pool, deadlines, checkpoints } = this.#parts;
     outbox.begin(now);
     if (outbox.halted) {
       if ('message' in event) pool.release(event.message);
@@ -118,6 +118,7 @@ export class Replica implements Engine {
     }
     this.#on(event);
     this.#advance();
+    if (!outbox.halted) checkpoints.advance();
     if (!outbox.halted) deadlines.arm(outbox);
     return outbox.effects();
   }
@@ -155,9 +156,8 @@ export class Replica implements Engine {
 
   /** Lets every part go on as far as it can with what the event has brought. */
   #advance(): void {
-    const { outbox, checkpoints, primary, journal, commits, repair, viewChange } = this.#parts;
+    const { outbox, primary, journal, commits, repair, viewChange } = this.#parts;
     if (outbox.halted) return;
-    checkpoints.advance();
     if (!this.#recovery.isDone) this.#recovery.advance();
     if (!this.#recovery.isDone || outbox.halted) return;
     if (!this.#isReady) {

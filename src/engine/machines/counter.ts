@@ -27,6 +27,7 @@ export class CounterMachine implements Machine {
   #additions: number = 0;
   #isChanged: boolean = false;
   #cut: Uint8Array | null = null;
+  #cutRoot: Uint8Array = new Uint8Array(BLOCK_SIZE);
 
   get total(): number {
     return this.#total;
@@ -68,16 +69,26 @@ export class CounterMachine implements Machine {
     return false;
   }
 
-  cut(_op: number): void {
+  cut(_op: number): number {
     assert(this.#cut === null, 'CounterMachine: the last cut is not taken yet');
-    if (this.#isChanged) this.#cut = this.root();
+    this.#cutRoot = this.root();
+    if (this.#isChanged) this.#cut = this.#cutRoot;
     this.#isChanged = false;
+    return this.#cut === null ? 0 : 1;
   }
 
   slice(): Block | null {
     const bytes = this.#cut;
     this.#cut = null;
     return bytes === null ? null : { kind: BLOCK_KIND, index: 0, bytes };
+  }
+
+  rootOfCut(): Uint8Array {
+    return this.#cutRoot;
+  }
+
+  sliceAhead(): Block | null {
+    return null;
   }
 
   restore(block: Block): void {

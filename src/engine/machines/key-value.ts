@@ -43,6 +43,8 @@ const BUCKETS = 64;
 const BLOCK_KIND = 1;
 /** Entry in a block: u16 key length, u16 value length, u32 zero, u64 expiry, key, value. */
 const ENTRY_HEAD_SIZE = 16;
+/** Changed buckets that wait for the next cut; those that changed first are written ahead of it. */
+const CHANGED_MAX = 4;
 /** Entries that one pulse removes at most. */
 const EXPIRE_MAX = 16;
 const NS_PER_MS = 1_000_000;
@@ -57,7 +59,6 @@ interface Bucket {
   readonly entries: Map<string, Entry>;
   /** Bytes of its block. */
   size: number;
-  isChanged: boolean;
 }
 
 /** The body of a request. `key` holds characters below 256, at least one. */
@@ -82,12 +83,15 @@ export class KeyValueMachine implements Machine {
   readonly #checksum: Checksum;
   readonly #buckets: Bucket[] = [];
   #expiryMin: U64 | null = null;
+  /** Buckets to be handed out, in the order in which they changed first. */
+  readonly #changed: Set<number> = new Set();
   readonly #cut: Block[] = [];
+  #cutRoot: Uint8Array = new Uint8Array(CHECKSUM_SIZE);
 
   constructor(checksum: Checksum) {
     this.#checksum = checksum;
     for (let i = 0; i < BUCKETS; i++) {
-      this.#buckets.push({ entries: new Map(), size: 0, isChanged: false });
+      this.#buckets.push({ entries: new Map(), size: 0 });
     }
   }
 
@@ -133,7 +137,7 @@ export class KeyValueMachine implements Machine {
   query(operation: number, body: Uint8Array, reply: Uint8Array): number {
     assert(operation === KEY_VALUE_GET, 'KeyValueMachine: not a query');
     const key = keyOf(body);
-    const entry = this.#bucketOf(key).entries.get(key);
+    const entry = this.#buckets[bucketOf(key)].entries.get(key);
     reply[0] = entry === undefined ? KeyValueStatus.missing : KeyValueStatus.ok;
     if (entry === undefined) return 1;
     reply.set(entry.value, 1);
@@ -144,16 +148,28 @@ export class KeyValueMachine implements Machine {
     return this.#expiryMin !== null && u64Compare(this.#expiryMin, timestamp) <= 0;
   }
 
-  cut(_op: number): void {
+  /** Copies what has changed: a machine that may become large must not (see the ledger's). */
+  cut(_op: number): number {
     assert(this.#cut.length === 0, 'KeyValueMachine: the last cut is not taken yet');
-    this.#buckets.forEach((bucket, index) => {
-      if (bucket.isChanged) this.#cut.push({ kind: BLOCK_KIND, index, bytes: encode(bucket) });
-      bucket.isChanged = false;
-    });
+    this.#cutRoot = this.root();
+    for (const index of this.#changed) this.#cut.push(this.#blockOf(index));
+    this.#changed.clear();
+    return this.#cut.length;
   }
 
   slice(): Block | null {
     return this.#cut.shift() ?? null;
+  }
+
+  rootOfCut(): Uint8Array {
+    return this.#cutRoot;
+  }
+
+  sliceAhead(): Block | null {
+    const [oldest] = this.#changed;
+    if (oldest === undefined || this.#changed.size <= CHANGED_MAX) return null;
+    this.#changed.delete(oldest);
+    return this.#blockOf(oldest);
   }
 
   restore(block: Block): void {
@@ -191,7 +207,8 @@ export class KeyValueMachine implements Machine {
 
   #put(timestamp: U64, body: Uint8Array): number {
     const key = keyOf(body);
-    const bucket = this.#bucketOf(key);
+    const index = bucketOf(key);
+    const bucket = this.#buckets[index];
     const value = body.slice(HEAD_SIZE + key.length);
     const size = ENTRY_HEAD_SIZE + key.length + value.length;
     const before = bucket.entries.get(key);
@@ -202,18 +219,19 @@ export class KeyValueMachine implements Machine {
     const expiresAt = lifetimeMs === 0 ? U64_ZERO : u64Add(timestamp, lifetimeMs * NS_PER_MS);
     bucket.entries.set(key, { value, expiresAt });
     bucket.size += size;
-    bucket.isChanged = true;
+    this.#changed.add(index);
     this.#noteExpiry(expiresAt);
     return KeyValueStatus.ok;
   }
 
   #delete(key: string): boolean {
-    const bucket = this.#bucketOf(key);
+    const index = bucketOf(key);
+    const bucket = this.#buckets[index];
     const entry = bucket.entries.get(key);
     if (entry === undefined) return false;
     bucket.entries.delete(key);
     bucket.size -= sizeOf(key, entry);
-    bucket.isChanged = true;
+    this.#changed.add(index);
     const isMin = this.#expiryMin !== null && u64Compare(entry.expiresAt, this.#expiryMin) === 0;
     if (isMin) this.#findExpiryMin();
     return true;
@@ -245,11 +263,15 @@ export class KeyValueMachine implements Machine {
     }
   }
 
-  #bucketOf(key: string): Bucket {
-    let hash = 0;
-    for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) >>> 0;
-    return this.#buckets[hash % BUCKETS];
+  #blockOf(index: number): Block {
+    return { kind: BLOCK_KIND, index, bytes: encode(this.#buckets[index]) };
   }
+}
+
+function bucketOf(key: string): number {
+  let hash = 0;
+  for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) >>> 0;
+  return hash % BUCKETS;
 }
 
 function encode(bucket: Bucket): Uint8Array {

@@ -19,7 +19,7 @@ export class IndexBlocks {
   /** Words of the stream that earlier blocks hold, and its length at the cut. */
   #storedWords: number = 0;
   #cutWords: number = 0;
-  /** The block that was handed out or taken last; made when there is one. */
+  /** The block that was restored last; made when there is one. */
   #block: Uint32Array = new Uint32Array(0);
 
   /** While restoring: the header of the run under way, its words, and how many are there. */
@@ -33,33 +33,51 @@ export class IndexBlocks {
     this.#table = table;
   }
 
-  cut(): void {
+  /** Returns the number of blocks of this cut. */
+  cut(): number {
+    this.#cutWords = this.#wordsNow();
+    if (this.#storedWords >= this.#cutWords) return 0;
+    return Math.ceil(this.#cutWords / BLOCK_WORDS) - Math.floor(this.#storedWords / BLOCK_WORDS);
+  }
+
+  /** The next block of the cut, made in `target`. */
+  next(target: Uint8Array): Block | null {
+    if (this.#storedWords >= this.#cutWords) return null;
+    const index = Math.floor(this.#storedWords / BLOCK_WORDS);
+    return this.#make(index, Math.min((index + 1) * BLOCK_WORDS, this.#cutWords), target);
+  }
+
+  /** The next block if all of it is there; while no cut is handed out. */
+  nextAhead(target: Uint8Array): Block | null {
+    assert(this.#storedWords >= this.#cutWords, 'IndexBlocks: a cut is being handed out');
+    const index = Math.floor(this.#storedWords / BLOCK_WORDS);
+    const end = (index + 1) * BLOCK_WORDS;
+    return end > this.#wordsNow() ? null : this.#make(index, end, target);
+  }
+
+  /** Length of the stream now, in words. */
+  #wordsNow(): number {
     const { runs } = this.#table;
     for (let i = this.#offsets.length - 1; i < runs.length; i++) {
       this.#offsets.push(this.#offsets[i] + runs[i].words.length);
     }
-    this.#cutWords = this.#offsets[runs.length];
+    return this.#offsets[runs.length];
   }
 
-  next(): Block | null {
-    if (this.#storedWords >= this.#cutWords) return null;
-    this.#makeBlock();
-    const index = Math.floor(this.#storedWords / BLOCK_WORDS);
+  /** Block `index` of the stream as far as word `end`. */
+  #make(index: number, end: number, target: Uint8Array): Block {
+    assert(target.byteOffset % 4 === 0, 'IndexBlocks: target is not aligned');
     const first = index * BLOCK_WORDS;
-    const end = Math.min(first + BLOCK_WORDS, this.#cutWords);
+    const block = new Uint32Array(target.buffer, target.byteOffset, end - first);
     for (let run = this.#runAt(first), at = first; at < end; run++) {
       const { words } = this.#table.runs[run];
       const from = at - this.#offsets[run];
       const count = Math.min(words.length - from, end - at);
-      this.#block.set(words.subarray(from, from + count), at - first);
+      block.set(words.subarray(from, from + count), at - first);
       at += count;
     }
     this.#storedWords = end;
-    return {
-      kind: this.#kind,
-      index,
-      bytes: new Uint8Array(this.#block.buffer, 0, (end - first) * 4),
-    };
+    return { kind: this.#kind, index, bytes: target.subarray(0, (end - first) * 4) };
   }
 
   /** Puts back one block; false when it is not one of these. */

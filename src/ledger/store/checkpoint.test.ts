@@ -14,6 +14,7 @@ import {
   BlockStore,
   blankAccount,
   blankTransfer,
+  blockTarget,
   LedgerHarness,
   newLedger,
 } from '../ledger-test-helper.ts';
@@ -137,6 +138,7 @@ test('the root is what its definition says, and so is the content of a checkpoin
     for (let i = workload.prng.below(20); i > 0; i--) workload.step();
     const root = toHex(harness.ledger.root());
     harness.cut();
+    assert.equal(toHex(harness.ledger.rootOfCut()), root);
     const stored = sectionsIn(harness.blocks);
     const seen = sectionsOf(harness).set(4, stored.get(4) ?? new Uint8Array(0));
     assert.equal(slowRoot(seen), root);
@@ -145,7 +147,7 @@ test('the root is what its definition says, and so is the content of a checkpoin
   assert(harness.ledger.tables.expiries.count > 0);
   assert((sectionsIn(harness.blocks).get(4)?.length ?? 0) > 0);
   assert(harness.ledger.tables.accounts.count > 2048, 'more than one leaf');
-  assert(harness.blocks.withChecksum > 100, 'the root before the cut paid for the checksums');
+  assert(harness.blocks.withChecksum > 100, 'leaf hashes are checksums of blocks');
 });
 
 test('only what changed since the last cut is handed out', () => {
@@ -154,7 +156,9 @@ test('only what changed since the last cut is handed out', () => {
   const names = (): string[] => {
     harness.ledger.cut(1);
     const result: string[] = [];
-    for (let block = harness.ledger.slice(); block !== null; block = harness.ledger.slice()) {
+    for (;;) {
+      const block = harness.ledger.slice(blockTarget);
+      if (block === null) break;
       if (block.kind <= 5) result.push(`${block.kind}/${block.index}`);
     }
     return result;
@@ -182,26 +186,37 @@ test('a cut holds the state of its moment, whatever happens while it is handed o
   const workload = new Workload(23);
   const { harness, prng } = workload;
   const blocks = new BlockStore();
+  let ahead = 0;
   for (let round = 0; round < 40; round++) {
     for (let i = prng.below(10); i > 0; i--) workload.step();
     const root = toHex(harness.ledger.root());
     harness.ledger.cut(round);
     for (;;) {
       if (prng.chance(1, 3)) workload.step();
-      const block = harness.ledger.slice();
+      const block = harness.ledger.slice(blockTarget);
       if (block === null) break;
       const before = block.bytes.slice();
       if (prng.chance(1, 3)) workload.step();
       assert.deepEqual(block.bytes, before, 'a block changed while it was held');
       blocks.put(block);
     }
+    assert.equal(toHex(harness.ledger.rootOfCut()), root);
     assert.equal(slowRoot(sectionsIn(blocks)), root);
     assert(blocks.withChecksum > 0);
     const copy = newLedger();
     for (const block of blocks.all()) copy.restore(block);
     copy.restored();
     assert.equal(toHex(copy.root()), root);
+    // The next cut leaves these out.
+    for (let i = prng.below(12); i > 0; i--) {
+      workload.step();
+      const block = harness.ledger.sliceAhead(blockTarget);
+      if (block === null) continue;
+      blocks.put(block);
+      ahead++;
+    }
   }
+  assert(ahead > 5, `${ahead} blocks ahead of their cut`);
 });
 
 test('a restored ledger answers like one that never stopped', () => {

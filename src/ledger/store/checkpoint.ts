@@ -24,13 +24,15 @@ import { assert, writeSafeU64 } from '../../stdx/index.ts';
 import type { Checksum } from '../../wire/index.ts';
 import { TransferWord } from '../format/constants.ts';
 import { PendingStatus } from '../tables.ts';
+import type { Section } from './section.ts';
 import type { LedgerState } from './state.ts';
 import { addSeconds64, time64 } from './u64.ts';
 
 /** The derived half of a checkpoint; see LedgerReads. */
 export interface DerivedBlocks {
-  cut(): void;
-  slice(): Block | null;
+  cut(): number;
+  slice(target: Uint8Array): Block | null;
+  sliceAhead(target: Uint8Array): Block | null;
   restore(block: Block): void;
   restored(): void;
 }
@@ -44,7 +46,7 @@ export class Checkpoint {
   readonly #state: LedgerState;
   readonly #derived: DerivedBlocks;
   readonly #checksum: Checksum;
-  /** Section whose leaves are being handed out; after the last one come derived blocks. */
+  /** Section whose leaves are being handed out; derived blocks come before the first one. */
   #slicing: number = SECTION_KIND_MAX;
 
   constructor(state: LedgerState, derived: DerivedBlocks, checksum: Checksum) {
@@ -54,19 +56,31 @@ export class Checkpoint {
     this.#checksum = checksum;
   }
 
-  cut(): void {
-    for (const section of this.#state.sections) section.cut();
-    this.#derived.cut();
+  /** Derived blocks go first: showing them as of the cut takes longer as the ledger goes on. */
+  cut(): number {
+    let count = this.#derived.cut();
+    for (const section of this.#state.sections) count += section.cut();
     this.#slicing = 0;
+    return count;
   }
 
-  slice(): Block | null {
+  slice(target: Uint8Array): Block | null {
+    const derived = this.#derived.slice(target);
+    if (derived !== null) return derived;
     while (this.#slicing < SECTION_KIND_MAX) {
-      const block = this.#state.sections[this.#slicing].slice();
+      const block = this.#state.sections[this.#slicing].slice(target);
       if (block !== null) return block;
       this.#slicing++;
     }
-    return this.#derived.slice();
+    return null;
+  }
+
+  sliceAhead(target: Uint8Array): Block | null {
+    for (const section of this.#state.sections) {
+      const block = section.sliceAhead(target);
+      if (block !== null) return block;
+    }
+    return this.#derived.sliceAhead(target);
   }
 
   restore(block: Block): void {
@@ -86,13 +100,25 @@ export class Checkpoint {
     this.#derived.restored();
   }
 
-  /** The root, 16 bytes. Reads only leaves that changed since the last call. */
+  rootOfCut(): Uint8Array {
+    return this.#root((section, entries, at) => {
+      writeSafeU64(entries, at, section.cutCount);
+      section.hashOfCut(entries, at + 8);
+    });
+  }
+
+  /** The root of what the ledger holds now. */
   root(): Uint8Array {
+    return this.#root((section, entries, at) => {
+      writeSafeU64(entries, at, section.table.count);
+      section.hash(entries, at + 8);
+    });
+  }
+
+  #root(writeEntry: (section: Section, entries: Uint8Array, at: number) => void): Uint8Array {
     const entries = new Uint8Array(SECTION_KIND_MAX * ROOT_ENTRY_SIZE);
     for (const [index, section] of this.#state.sections.entries()) {
-      const at = index * ROOT_ENTRY_SIZE;
-      writeSafeU64(entries, at, section.table.count);
-      section.hash(this.#checksum, entries, at + 8);
+      writeEntry(section, entries, index * ROOT_ENTRY_SIZE);
     }
     const root = new Uint8Array(16);
     this.#checksum.digest(entries, 0, entries.length, root, 0);

@@ -1,16 +1,16 @@
 /**
  * One of the five sections of the ledger's logical content, cut into leaves of 256 KiB: the unit in
- * which it goes into checkpoints and is hashed for the root.
+ * which it goes into checkpoints and is hashed for the root. There are two kinds of sections, those
+ * that only grow (here) and those that also change in place (`mutable-section`).
  *
- * Tables mostly grow at their end, so leaves behind the last cut need no bookkeeping. Two sections
- * also change in place (balances of accounts, pending status of transfers): writers mark the leaf
- * before the first change. A cut is logical: it notes the number of records and freezes the leaves
- * that differ; a frozen leaf is copied when somebody marks it before it was handed out. So a
- * checkpoint may be sliced while the ledger goes on.
+ * A cut is logical: it notes the number of records. What only grows shows its first records for
+ * ever, so the leaves of a cut can be made while the ledger goes on, and complete leaves before
+ * there is a cut at all.
  */
 import { BLOCK_SIZE_MAX, type Block } from '../../engine/index.ts';
 import { assert } from '../../stdx/index.ts';
 import type { Checksum } from '../../wire/index.ts';
+import { LeafHashes } from './leaf-hashes.ts';
 
 /** What a section needs from its table; `Rows` and `PendingColumn` are two. */
 export interface LeafTable {
@@ -21,161 +21,125 @@ export interface LeafTable {
   restoreLeaf(index: number, bytes: Uint8Array): void;
 }
 
-const CUT_DIRTY = 1;
-const HASH_DIRTY = 2;
-const FROZEN = 4;
-/** A leaf with this mark may be written without asking: all is known already. */
-export const MARKED: number = CUT_DIRTY | HASH_DIRTY;
-
-const HASH_SIZE = 16;
-
-export class Section {
+/** The part of a machine's contract that each section fulfils for itself. */
+export interface Section {
   readonly kind: number;
   readonly table: LeafTable;
-  /** Per leaf: bits as above. Writers in place compare with {@link MARKED} and call `mark`. */
-  marks: Uint8Array = new Uint8Array(64);
-  readonly #mutable: boolean;
+  /** Records at the last cut. */
+  readonly cutCount: number;
+  /** Starts a cut; the previous one must have been handed out. Returns the number of its leaves. */
+  cut(): number;
+  /** The next leaf of the cut, made in `target`, or `null`. */
+  slice(target: Uint8Array): Block | null;
+  /** A complete leaf, while no cut is handed out; `null`: none that is new. */
+  sliceAhead(target: Uint8Array): Block | null;
+  /** Puts back a leaf; ascending. */
+  restore(block: Block): void;
+  /** The table was filled by restored leaves: they are what the last cut held. */
+  restored(): void;
+  /** Writes the hash of the cut's leaf hashes, once all leaves are handed out. */
+  hashOfCut(target: Uint8Array, offset: number): void;
+  /** The same of what the table holds now. Reads what is not in the last cut. */
+  hash(target: Uint8Array, offset: number): void;
+}
 
-  /** Records at the last cut, and at the one before it. */
+export class GrowingSection implements Section {
+  readonly kind: number;
+  readonly table: LeafTable;
+  /** Of the leaves below `#complete`, and of those of the cut that were handed out. */
+  readonly #hashes: LeafHashes;
+  /** Leaves, all of them complete, that were handed out: they never change again. */
+  #complete: number = 0;
   #cutCount: number = 0;
-  /** Leaves of the running cut, ascending, and how many of them were handed out. */
-  #cutLeaves: number[] = [];
-  #sliced: number = 0;
-  /** Frozen leaves that were changed: their bytes as of the cut. */
-  readonly #copies: Map<number, Uint8Array> = new Map();
-  #sliceBytes: Uint8Array | null = null;
+  /** The next leaf of the cut, and where its leaves end. */
+  #next: number = 0;
+  #end: number = 0;
 
-  #hashes: Uint8Array = new Uint8Array(HASH_SIZE * 64);
-  #hashedCount: number = 0;
-  /** The running cut was made right after its leaves were hashed, and none was hashed since. */
-  #isCutHashed: boolean = false;
-  /** Leaves whose hashes came with them when they were restored. */
-  #hashesRestored: number = 0;
-
-  constructor(kind: number, table: LeafTable, options: { mutable: boolean }) {
+  constructor(kind: number, table: LeafTable, checksum: Checksum) {
     this.kind = kind;
     this.table = table;
-    this.#mutable = options.mutable;
+    this.#hashes = new LeafHashes(checksum);
   }
 
-  /** Call before changing a record of this leaf in place, unless its mark is MARKED. */
-  mark(leaf: number): void {
-    assert(this.#mutable, 'Section: append-only');
-    if (leaf >= this.marks.length) this.#growMarks(leaf);
-    if ((this.marks[leaf] & FROZEN) !== 0) {
-      this.#copies.set(leaf, this.table.leaf(leaf, this.#cutCount).slice());
-    }
-    this.marks[leaf] = MARKED;
+  get cutCount(): number {
+    return this.#cutCount;
   }
 
-  /** Starts a cut of what the table holds now. The previous one must have been handed out. */
-  cut(): void {
-    assert(this.#sliced === this.#cutLeaves.length, 'Section: previous cut not finished');
-    const count = this.table.count;
-    const grown = count > this.#cutCount;
-    const appendedFrom = grown ? Math.floor(this.#cutCount / this.table.rowsPerLeaf) : Infinity;
-    assert(count >= this.#cutCount, 'Section: records lost since the last cut');
-    this.#cutLeaves = [];
-    this.#sliced = 0;
-    const leaves = this.#leafCount(count);
-    if (this.#mutable && leaves > this.marks.length) this.#growMarks(leaves - 1);
-    for (let leaf = this.#mutable ? 0 : Math.min(appendedFrom, leaves); leaf < leaves; leaf++) {
-      const dirty = leaf >= appendedFrom || (this.marks[leaf] & CUT_DIRTY) !== 0;
-      if (!dirty) continue;
-      this.#cutLeaves.push(leaf);
-      if (this.#mutable) this.marks[leaf] = (this.marks[leaf] & ~CUT_DIRTY) | FROZEN;
-    }
+  cut(): number {
+    assert(this.#next === this.#end, 'GrowingSection: previous cut not finished');
+    const { count } = this.table;
+    assert(count >= this.#cutCount, 'GrowingSection: records lost since the last cut');
+    this.#end = leafCount(this.table, count);
+    this.#next = count === this.#cutCount ? this.#end : this.#complete;
     this.#cutCount = count;
-    this.#isCutHashed = this.#hashedCount === count && !this.#cutLeaves.some(this.#isUnhashed);
+    return this.#end - this.#next;
   }
 
-  readonly #isUnhashed = (leaf: number): boolean => {
-    return this.#mutable && (this.marks[leaf] & HASH_DIRTY) !== 0;
-  };
-
-  /** The next leaf of the cut, or `null`. Its bytes hold until the next call. */
-  slice(): Block | null {
-    if (this.#sliced === this.#cutLeaves.length) {
-      this.#sliceBytes = null;
-      return null;
-    }
-    const index = this.#cutLeaves[this.#sliced++];
-    const block = { kind: this.kind, index, bytes: this.#cutBytes(index) };
-    if (!this.#isCutHashed) return block;
-    // Whoever asked for the root just before has paid for the checksum already.
-    const checksum = this.#hashes.slice(index * HASH_SIZE, (index + 1) * HASH_SIZE);
-    return { ...block, checksum };
+  slice(target: Uint8Array): Block | null {
+    if (this.#next === this.#end) return null;
+    const leaf = this.#next++;
+    return this.#hand(leaf, this.#cutCount, target);
   }
 
-  /** Puts back a leaf, and its hash if that comes with it; ascending. */
+  sliceAhead(target: Uint8Array): Block | null {
+    assert(this.#next === this.#end, 'GrowingSection: a cut is being handed out');
+    const count = (this.#complete + 1) * this.table.rowsPerLeaf;
+    return count > this.table.count ? null : this.#hand(this.#complete, count, target);
+  }
+
   restore(block: Block): void {
-    assert(block.kind === this.kind, 'Section: block of another section');
-    this.table.restoreLeaf(block.index, block.bytes);
-    if (block.checksum === undefined || block.index !== this.#hashesRestored) return;
-    while ((block.index + 1) * HASH_SIZE > this.#hashes.length) {
-      this.#hashes = doubled(this.#hashes);
-    }
-    this.#hashes.set(block.checksum, block.index * HASH_SIZE);
-    this.#hashesRestored += 1;
+    restoreLeaf(this, this.#hashes, block);
   }
 
-  #cutBytes(leaf: number): Uint8Array {
-    const live = (): Uint8Array => this.table.leaf(leaf, this.#cutCount);
-    if (!this.#mutable) return live();
-    const copy = this.#copies.get(leaf);
-    if (copy !== undefined) {
-      assert((this.marks[leaf] & FROZEN) === 0, 'Section: copied and still frozen');
-      this.#copies.delete(leaf);
-      return copy;
-    }
-    assert((this.marks[leaf] & FROZEN) !== 0, 'Section: neither copied nor frozen');
-    this.marks[leaf] &= ~FROZEN;
-    // The table may change before the next call, the block must not.
-    const bytes = live();
-    this.#sliceBytes ??= new Uint8Array(BLOCK_SIZE_MAX);
-    this.#sliceBytes.set(bytes);
-    return this.#sliceBytes.subarray(0, bytes.length);
-  }
-
-  /** The table was filled by restored leaves: they are what the last cut held. */
   restored(): void {
-    assert(this.#cutLeaves.length === 0, 'Section: restored after a cut');
-    this.#cutCount = this.table.count;
-    if (this.#hashesRestored !== this.#leafCount(this.table.count)) return;
-    this.#hashedCount = this.table.count;
+    assert(this.#cutCount === 0, 'GrowingSection: restored after a cut');
+    const { count, rowsPerLeaf } = this.table;
+    this.#cutCount = count;
+    this.#complete = Math.floor(count / rowsPerLeaf);
+    this.#end = leafCount(this.table, count);
+    this.#next = this.#end;
   }
 
-  /** Writes the hash of the section: that of its leaves' hashes. Only changed leaves are read. */
-  hash(checksum: Checksum, target: Uint8Array, offset: number): void {
-    const count = this.table.count;
-    this.#isCutHashed = false;
-    const grown = count !== this.#hashedCount;
-    const appendedFrom = grown ? Math.floor(this.#hashedCount / this.table.rowsPerLeaf) : Infinity;
-    const leaves = this.#leafCount(count);
-    if (this.#mutable && leaves > this.marks.length) this.#growMarks(leaves - 1);
-    while (leaves * HASH_SIZE > this.#hashes.length) this.#hashes = doubled(this.#hashes);
-    for (let leaf = this.#mutable ? 0 : Math.min(appendedFrom, leaves); leaf < leaves; leaf++) {
-      const dirty = leaf >= appendedFrom || (this.marks[leaf] & HASH_DIRTY) !== 0;
-      if (!dirty) continue;
-      const bytes = this.table.leaf(leaf, count);
-      checksum.digest(bytes, 0, bytes.length, this.#hashes, leaf * HASH_SIZE);
-      if (this.#mutable) this.marks[leaf] &= ~HASH_DIRTY;
+  hashOfCut(target: Uint8Array, offset: number): void {
+    assert(this.#next === this.#end, 'GrowingSection: the cut is not handed out');
+    this.#hashes.digest(leafCount(this.table, this.#cutCount), target, offset);
+  }
+
+  hash(target: Uint8Array, offset: number): void {
+    const { count } = this.table;
+    const hashes = this.#hashes.clone();
+    const leaves = leafCount(this.table, count);
+    for (let leaf = this.#complete; leaf < leaves; leaf++) {
+      hashes.put(leaf, this.table.leaf(leaf, count));
     }
-    this.#hashedCount = count;
-    checksum.digest(this.#hashes, 0, leaves * HASH_SIZE, target, offset);
+    hashes.digest(leaves, target, offset);
   }
 
-  #leafCount(count: number): number {
-    return Math.ceil(count / this.table.rowsPerLeaf);
-  }
-
-  #growMarks(leaf: number): void {
-    while (leaf >= this.marks.length) this.marks = doubled(this.marks);
+  #hand(index: number, count: number, target: Uint8Array): Block {
+    const bytes = copyOf(this.table.leaf(index, count), target);
+    if (bytes.length === BLOCK_SIZE_MAX) {
+      assert(index === this.#complete, 'GrowingSection: leaf out of order');
+      this.#complete = index + 1;
+    }
+    return { kind: this.kind, index, bytes, checksum: this.#hashes.put(index, bytes) };
   }
 }
 
-function doubled(bytes: Uint8Array): Uint8Array {
-  const larger = new Uint8Array(bytes.length * 2);
-  larger.set(bytes);
-  return larger;
+/** Leaves of the first `count` records. */
+export function leafCount(table: LeafTable, count: number): number {
+  return Math.ceil(count / table.rowsPerLeaf);
+}
+
+/** Copies a leaf to the front of `target`. */
+export function copyOf(leaf: Uint8Array, target: Uint8Array): Uint8Array {
+  target.set(leaf);
+  return target.subarray(0, leaf.length);
+}
+
+/** Puts back a leaf and its hash, which need not be computed if it came with the block. */
+export function restoreLeaf(section: Section, hashes: LeafHashes, block: Block): void {
+  assert(block.kind === section.kind, 'Section: block of another section');
+  section.table.restoreLeaf(block.index, block.bytes);
+  if (block.checksum === undefined) hashes.put(block.index, block.bytes);
+  else hashes.restore(block.index, block.checksum);
 }

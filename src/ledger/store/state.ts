@@ -5,14 +5,16 @@
  * undo log, expiry queue, leaves and the reading half all hear of it.
  */
 import { assert } from '../../stdx/index.ts';
+import type { Checksum } from '../../wire/index.ts';
 import { RECORD_WORDS, TransferWord } from '../format/constants.ts';
 import { lowerBound } from '../query-timestamps.ts';
 import { Rows } from '../rows.ts';
 import { type LedgerTables, PendingStatus } from '../tables.ts';
 import { ExpiryQueue } from './expiry-queue.ts';
 import { hashId, IdIndex } from './id-index.ts';
+import { MARKED, MutableSection } from './mutable-section.ts';
 import { PendingColumn } from './pending-column.ts';
-import { MARKED, Section } from './section.ts';
+import { GrowingSection, type Section } from './section.ts';
 import { equals64, isBefore64 } from './u64.ts';
 import { isZero } from './u128.ts';
 import { UndoLog } from './undo-log.ts';
@@ -45,19 +47,10 @@ export class LedgerState implements LedgerTables {
   readonly burnedIndex: IdIndex = new IdIndex(this.burned, { tables: 16 });
   readonly expiryQueue: ExpiryQueue = new ExpiryQueue(this.pending);
 
-  readonly accountSection: Section = new Section(1, this.accounts, { mutable: true });
-  readonly transferSection: Section = new Section(2, this.transfers, { mutable: false });
-  readonly pendingSection: Section = new Section(3, this.pending, { mutable: true });
-  readonly burnedSection: Section = new Section(4, this.burned, { mutable: false });
-  readonly expirySection: Section = new Section(5, this.expiries, { mutable: false });
+  readonly accountSection: MutableSection;
+  readonly pendingSection: MutableSection;
   /** By kind: section k stands at k − 1. */
-  readonly sections: readonly Section[] = [
-    this.accountSection,
-    this.transferSection,
-    this.pendingSection,
-    this.burnedSection,
-    this.expirySection,
-  ];
+  readonly sections: readonly Section[];
 
   /** The reading half; set once, when it has been made for these tables. */
   events: EventSink = NO_EVENTS;
@@ -71,6 +64,18 @@ export class LedgerState implements LedgerTables {
   #aheadEnd: number = 0;
   #aheadOffset: number = 0;
   #chainBuried: number = 0;
+
+  constructor(checksum: Checksum) {
+    this.accountSection = new MutableSection(1, this.accounts, checksum);
+    this.pendingSection = new MutableSection(3, this.pending, checksum);
+    this.sections = [
+      this.accountSection,
+      new GrowingSection(2, this.transfers, checksum),
+      this.pendingSection,
+      new GrowingSection(4, this.burned, checksum),
+      new GrowingSection(5, this.expiries, checksum),
+    ];
+  }
 
   accountRow(words: Uint32Array, offset: number): number {
     return this.accountIndex.find(hashId(words, offset), words, offset);
@@ -106,7 +111,7 @@ export class LedgerState implements LedgerTables {
   /** Half of {@link accountForWrite}, for the fast path, which never runs inside a chain. */
   markAccount(row: number): void {
     const leaf = row >>> LEAF_SHIFT;
-    if (this.accountSection.marks[leaf] !== FULLY_MARKED) this.accountSection.mark(leaf);
+    if (this.accountSection.marks[leaf] !== FULLY_MARKED) this.accountSection.touch(row);
   }
 
   /** The chunk of an account whose balances or flags are about to change, at `baseOf(row)`. */
@@ -187,7 +192,7 @@ export class LedgerState implements LedgerTables {
     assert(status > PendingStatus.pending, 'LedgerState: not a final status');
     assert(this.pending.get(row) === PendingStatus.pending, 'LedgerState: not pending');
     const leaf = Math.floor(row / this.pending.rowsPerLeaf);
-    if (this.pendingSection.marks[leaf] !== MARKED) this.pendingSection.mark(leaf);
+    if (this.pendingSection.marks[leaf] !== MARKED) this.pendingSection.touch(row);
     if (this.#undo.active) this.#undo.saveStatus(row, PendingStatus.pending);
     this.pending.set(row, status);
     if (!hasTimeout || status === PendingStatus.expired) return;

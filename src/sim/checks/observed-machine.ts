@@ -68,13 +68,21 @@ export class ObservedMachine implements Machine {
     return this.#machine.due(timestamp);
   }
 
-  cut(op: number): void {
+  cut(op: number): number {
     this.#observer.onCut(op, this.#machine.root());
-    this.#machine.cut(op);
+    return this.#machine.cut(op);
   }
 
-  slice(): Block | null {
-    return this.#machine.slice();
+  slice(target: Uint8Array): Block | null {
+    return this.#machine.slice(target);
+  }
+
+  rootOfCut(): Uint8Array {
+    return this.#machine.rootOfCut();
+  }
+
+  sliceAhead(target: Uint8Array): Block | null {
+    return this.#machine.sliceAhead(target);
   }
 
   restore(block: Block): void {

@@ -22,6 +22,7 @@ export class ModelMachine implements Machine {
   readonly #written: Map<string, Uint8Array> = new Map();
   /** Blocks of the cut that `slice` has not handed out yet. */
   #pending: Block[] = [];
+  #cutRoot: Uint8Array = new Uint8Array(16);
   /** Leaves collected while restoring, section by section. */
   #restored: Uint8Array[][] = [];
 
@@ -64,7 +65,8 @@ export class ModelMachine implements Machine {
     return this.#model.due(u64ToBigInt(timestamp));
   }
 
-  cut(_op: number): void {
+  cut(_op: number): number {
+    this.#cutRoot = this.root();
     assert(this.#pending.length === 0, 'cut: the last one has not been handed out');
     encodeSections(this.#model.state).forEach((section, sectionIndex) => {
       leavesOf(section).forEach((bytes, index) => {
@@ -75,10 +77,19 @@ export class ModelMachine implements Machine {
         this.#pending.push({ kind, index, bytes });
       });
     });
+    return this.#pending.length;
   }
 
   slice(): Block | null {
     return this.#pending.shift() ?? null;
+  }
+
+  rootOfCut(): Uint8Array {
+    return this.#cutRoot;
+  }
+
+  sliceAhead(): Block | null {
+    return null;
   }
 
   restore(block: Block): void {

@@ -169,9 +169,16 @@ class Comparison {
       this.#rootAt = next(1500);
     }
     if (this.#options.restarts === false) return;
-    if (this.events >= this.#checkpointAt) {
-      this.#checkpoint();
+    if (this.#driver.isCutting) {
+      this.#slice();
+    } else if (this.events >= this.#checkpointAt) {
+      const root = toHex(this.#model.root(this.#options.checksum));
+      this.#guard(null, () => this.#driver.cut(this.op, this.#model, root));
+      this.#slice();
       this.#checkpointAt = next(1200);
+    } else if (this.#chance.chance(1, 2)) {
+      const isAhead = this.#guard(null, () => this.#driver.sliceAhead());
+      if (isAhead) this.histogram.count('block ahead of its checkpoint');
     }
     if (this.events >= this.#restartAt) {
       this.#restart();
@@ -179,9 +186,11 @@ class Comparison {
     }
   }
 
-  #checkpoint(): void {
-    const problem = this.#guard(null, () => this.#driver.checkpoint(this.op, this.#model));
-    this.histogram.count('checkpoint');
+  /** Some blocks of the checkpoint, while the ledger goes on. */
+  #slice(): void {
+    const count = this.#chance.chance(1, 2) ? 100 : this.#chance.below(9);
+    const problem = this.#guard(null, () => this.#driver.slice(count));
+    if (!this.#driver.isCutting) this.histogram.count('checkpoint');
     this.#check('checkpoint', null, 'blocks as in the model', problem ?? 'blocks as in the model');
   }
 

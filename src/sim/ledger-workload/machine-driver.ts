@@ -4,12 +4,13 @@
  * thrown away and brought back.
  */
 import {
+  BLOCK_SIZE_MAX,
   type Block,
   type Machine,
   REPLY_BODY_SIZE_MAX,
   type Validity,
 } from '../../engine/index.ts';
-import { assert, bytesEqual, type U64, u64FromBigInt } from '../../stdx/index.ts';
+import { assert, bytesEqual, toHex, type U64, u64FromBigInt } from '../../stdx/index.ts';
 import { encodeSections, type LedgerModel, leavesOf } from '../ledger-model/index.ts';
 import type { Request } from './requests.ts';
 
@@ -19,6 +20,14 @@ export interface Applied {
   readonly timestamp: bigint;
   readonly request: Request;
   readonly reply: Uint8Array;
+}
+
+/** What a checkpoint must hold. */
+interface Cut {
+  readonly op: number;
+  /** By kind and index. */
+  readonly leaves: ReadonlyMap<string, Uint8Array>;
+  readonly root: string;
 }
 
 const HEADER_SIZE = 256;
@@ -35,6 +44,10 @@ export class MachineDriver {
   #turn: number = 0;
   /** The checkpoint, by kind and index. */
   readonly #blocks: Map<string, Block> = new Map();
+  /** Blocks of the checkpoint that is being made. */
+  readonly #blocksNext: Map<string, Block> = new Map();
+  readonly #target: Uint8Array = new Uint8Array(BLOCK_SIZE_MAX);
+  #cut: Cut | null = null;
   /** Applied since the checkpoint. */
   #log: Applied[] = [];
 
@@ -73,22 +86,48 @@ export class MachineDriver {
     return this.#machine.root().slice();
   }
 
-  /** Takes a checkpoint; tells what is wrong with its blocks, or null. */
-  checkpoint(op: number, model: LedgerModel): string | null {
+  /** A cut was made, and its blocks are not all there yet. */
+  get isCutting(): boolean {
+    return this.#cut !== null;
+  }
+
+  /** Starts a checkpoint, which must hold what the model holds now. */
+  cut(op: number, model: LedgerModel, root: string): void {
+    assert(this.#cut === null, 'a cut while one is handed out');
+    const leaves = new Map<string, Uint8Array>();
+    encodeSections(model.state).forEach((section, sectionIndex) => {
+      leavesOf(section).forEach((leaf, index) => {
+        leaves.set(`${sectionIndex + 1}/${index}`, leaf);
+      });
+    });
+    this.#cut = { op, leaves, root };
     this.#machine.cut(op);
-    for (let block = this.#machine.slice(); block !== null; block = this.#machine.slice()) {
-      const { kind, index, bytes } = block;
-      const name = `${kind}/${index}`;
-      if (bytes.length === 0) this.#blocks.delete(name);
-      else this.#blocks.set(name, { kind, index, bytes: bytes.slice() });
+  }
+
+  /** Takes up to `count` blocks of the cut; tells what is wrong, as soon as all are there. */
+  slice(count: number): string | null {
+    assert(this.#cut !== null, 'a slice without a cut');
+    for (let i = 0; i < count; i++) {
+      const block = this.#machine.slice(this.#target);
+      if (block === null) return this.#finishCheckpoint(this.#cut);
+      this.#take(block);
     }
-    this.#log = [];
-    return this.#compareBlocks(model);
+    return null;
+  }
+
+  /** Takes a block ahead of the next cut, if there is one. */
+  sliceAhead(): boolean {
+    assert(this.#cut === null, 'ahead of the next cut while one is handed out');
+    const block = this.#machine.sliceAhead(this.#target);
+    if (block !== null) this.#take(block);
+    return block !== null;
   }
 
   /** A new machine from the checkpoint and the log since; tells what went wrong, or null. */
   restart(): string | null {
     const machine = this.#create();
+    this.#cut = null;
+    this.#blocksNext.clear();
     const blocks = [...this.#blocks.values()].sort((a, b) => a.kind - b.kind || a.index - b.index);
     for (const block of blocks) machine.restore({ ...block, bytes: block.bytes.slice() });
     machine.restored();
@@ -137,14 +176,28 @@ export class MachineDriver {
     return placed;
   }
 
+  #take({ kind, index, bytes }: Block): void {
+    this.#blocksNext.set(`${kind}/${index}`, { kind, index, bytes: bytes.slice() });
+    // Whatever the machine has put there belongs to us now.
+    this.#target.fill(POISON);
+  }
+
+  /** The blocks of the cut are there: it is what a restart starts from. */
+  #finishCheckpoint(cut: Cut): string | null {
+    for (const [name, block] of this.#blocksNext) {
+      if (block.bytes.length === 0) this.#blocks.delete(name);
+      else this.#blocks.set(name, block);
+    }
+    this.#blocksNext.clear();
+    this.#log = this.#log.filter(({ op }) => op > cut.op);
+    this.#cut = null;
+    const root = toHex(this.#machine.rootOfCut());
+    if (root !== cut.root) return `root ${root} of the cut, the model had ${cut.root}`;
+    return this.#compareBlocks(cut.leaves);
+  }
+
   /** Blocks of kinds 1 … 5 are the leaves of the logical content, to the byte. */
-  #compareBlocks(model: LedgerModel): string | null {
-    const expected = new Map<string, Uint8Array>();
-    encodeSections(model.state).forEach((section, sectionIndex) => {
-      leavesOf(section).forEach((leaf, index) => {
-        expected.set(`${sectionIndex + 1}/${index}`, leaf);
-      });
-    });
+  #compareBlocks(expected: ReadonlyMap<string, Uint8Array>): string | null {
     for (const [name, leaf] of expected) {
       const block = this.#blocks.get(name);
       if (block === undefined) return `no block ${name}`;

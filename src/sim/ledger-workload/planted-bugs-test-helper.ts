@@ -43,11 +43,17 @@ class Honest implements Machine {
   due(timestamp: U64): boolean {
     return this.inner.due(timestamp);
   }
-  cut(op: number): void {
-    this.inner.cut(op);
+  cut(op: number): number {
+    return this.inner.cut(op);
   }
   slice(): Block | null {
     return this.inner.slice();
+  }
+  rootOfCut(): Uint8Array {
+    return this.inner.rootOfCut();
+  }
+  sliceAhead(): Block | null {
+    return this.inner.sliceAhead();
   }
   restore(block: Block): void {
     this.inner.restore(block);

@@ -43,9 +43,19 @@ export class TallyMachine implements Machine {
     return false;
   }
 
-  cut(): void {}
+  cut(): number {
+    return 0;
+  }
 
   slice(): Block | null {
+    return null;
+  }
+
+  rootOfCut(): Uint8Array {
+    return this.root();
+  }
+
+  sliceAhead(): Block | null {
     return null;
   }
 

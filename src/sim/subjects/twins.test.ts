@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Machine, OPERATION_PULSE, REPLY_BODY_SIZE_MAX } from '../../engine/index.ts';
+import {
+  BLOCK_SIZE_MAX,
+  type Machine,
+  OPERATION_PULSE,
+  REPLY_BODY_SIZE_MAX,
+} from '../../engine/index.ts';
 import { Prng, u64FromNumber } from '../../stdx/index.ts';
 import type { Subject } from './subject.ts';
 import { counterSubject, keyValueSubject } from './subjects.ts';
 
 const BODY_SIZE_MAX = 1024;
+const target = new Uint8Array(BLOCK_SIZE_MAX);
 
 /** A machine that starts from another's checkpoint. */
 function restored(subject: Subject, machine: Machine, op: number): Machine {
   machine.cut(op);
   const copy = subject.machine();
-  for (let block = machine.slice(); block !== null; block = machine.slice()) {
+  for (let block = machine.slice(target); block !== null; block = machine.slice(target)) {
     copy.restore({ ...block, bytes: block.bytes.slice() });
   }
   copy.restored();

@@ -21,12 +21,14 @@ import type { ChunkReference } from './superblock-codec.ts';
 export class BlockStore {
   readonly #extents: Extents;
   readonly #places: Map<number, Place> = new Map();
+  /** Names that the sorted ones below lack. */
+  #keysNew: number[] = [];
   #chunks: readonly ChunkReference[] = [];
   /** Places that the durable manifest still needs, free once the next one is durable. */
   #replaced: Place[] = [];
   /** The file is at least this long once everything is written, bytes. */
   #fileSize: number;
-  /** Names in ascending order while a manifest is being written. */
+  /** Names in ascending order, as of the last manifest. */
   #keys: Float64Array = new Float64Array(0);
 
   /** `base`: where the growing area begins; `fileSize`: what the superblock knows of its end. */
@@ -61,14 +63,18 @@ export class BlockStore {
     const key = blockKey(entry.kind, entry.index);
     if (this.#places.has(key)) return false;
     this.#places.set(key, { offset: entry.offset, size: entry.size, checksum: entry.checksum });
+    this.#keysNew.push(key);
     return this.#extents.occupy(entry.offset, entry.size);
   }
 
   /** A new place for the block of that name; returns its offset. */
   replace(kind: number, index: number, size: number, checksum: Uint8Array): number {
-    this.delete(kind, index);
+    const key = blockKey(kind, index);
+    const before = this.#places.get(key);
+    if (before === undefined) this.#keysNew.push(key);
+    else this.#replaced.push(before);
     const place = this.#allocate(size, checksum);
-    this.#places.set(blockKey(kind, index), place);
+    this.#places.set(key, place);
     return place.offset;
   }
 
@@ -83,7 +89,7 @@ export class BlockStore {
 
   /** Begins a manifest of the blocks as they are now; returns the number of its pieces. */
   beginManifest(): number {
-    this.#keys = Float64Array.from(this.#places.keys()).sort();
+    this.#sortKeys();
     return Math.ceil(this.#keys.length / ENTRIES_PER_CHUNK);
   }
 
@@ -111,6 +117,23 @@ export class BlockStore {
     for (const chunk of this.#chunks) this.#extents.free(chunk.offset, chunk.size);
     this.#replaced = [];
     this.#chunks = chunks;
+  }
+
+  /** Sorts what is new and merges it in: sorting all of a large ledger's names takes too long. */
+  #sortKeys(): void {
+    const added = Float64Array.from(this.#keysNew).sort();
+    this.#keysNew = [];
+    const keys = new Float64Array(this.#places.size);
+    let count = 0;
+    for (let old = 0, fresh = 0; old < this.#keys.length || fresh < added.length; ) {
+      const isOld = fresh === added.length || this.#keys[old] < added[fresh];
+      const key = isOld ? this.#keys[old++] : added[fresh++];
+      // A name may be deleted, or be there twice because it was deleted and came back.
+      if (!this.#places.has(key) || (count > 0 && keys[count - 1] === key)) continue;
+      keys[count++] = key;
+    }
+    assert(count === this.#places.size, 'BlockStore: names are missing');
+    this.#keys = keys;
   }
 
   #allocate(size: number, checksum: Uint8Array): Place {

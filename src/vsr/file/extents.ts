@@ -46,7 +46,8 @@ export class Extents {
   allocate(size: number): number {
     const sizeClass = classOf(size);
     const places = placesIn(sizeClass);
-    for (let i = this.#hints[sizeClass]; i < this.#extents.length; i++) {
+    // An extent of one place is free or full.
+    for (let i = this.#hints[sizeClass]; places > 1 && i < this.#extents.length; i++) {
       const extent = this.#extents[i];
       if (extent.sizeClass !== sizeClass) continue;
       const place = lowestClear(extent);

@@ -83,10 +83,10 @@ export class Replay {
     this.#prepares.set(op, message);
   }
 
-  /** Executes what is there, unless a checkpoint is being made; reads on. */
+  /** Executes what is there, unless a checkpoint has to catch up first; reads on. */
   advance(): void {
     const { pool, state, checkpoints } = this.#options;
-    while (!checkpoints.isBusy && this.#problem === null) {
+    while (checkpoints.mayCommit && this.#problem === null) {
       const op = state.commitMin + 1;
       const prepare = this.#prepares.get(op);
       if (prepare === undefined) break;

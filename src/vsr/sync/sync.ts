@@ -74,9 +74,10 @@ export class Sync {
     }
     if (!isOutOfReach) {
       if (this.isActive && this.#writes.size === 0) this.#abandon();
+      if (!this.isActive) checkpoints.resume();
       return this.isActive;
     }
-    if (this.isActive || checkpoints.isBusy) return true;
+    if (this.isActive || !checkpoints.hold()) return true;
     outbox.trace('info', 'sync', { from, commitMin: state.commitMin, primaryHead });
     this.#phase = 'fetch';
     const base = fixedSize(geometry);
@@ -284,6 +285,7 @@ export class Sync {
     this.#items = [];
     this.#asked.clear();
     this.#pieces = [];
+    this.#parts.checkpoints.resume();
     this.#parts.deadlines.clear('sync');
   }
 
