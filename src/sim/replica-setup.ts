@@ -126,10 +126,11 @@ function open(
 }
 
 function progressOf(status: ReplicaStatus): Progress {
-  const { commitMin, commitMax, op, view, logView, digest, role } = status;
+  const { commitMin, commitMax, op, opDurable, view, logView, digest, role } = status;
   const isPrimary = role === 'primary';
   const isNormal = isPrimary || role === 'backup';
-  return { commitMin, commitMax, op, view, logView, digest, isNormal, isPrimary };
+  const log = { commitMin, commitMax, op, opDurable, view, logView };
+  return { ...log, digest, role, isNormal, isPrimary };
 }
 
 function fileReader(geometry: Geometry): FileReader {

@@ -10,7 +10,7 @@
  * - what is called committed lies in the files of a replication quorum;
  * - only the primary of a view speaks as such, and not in two lives.
  */
-import { readSafeU64, toHex } from '../../stdx/index.ts';
+import { isZero, readSafeU64, toHex } from '../../stdx/index.ts';
 import {
   type Checksum,
   Command,
@@ -192,17 +192,18 @@ export class PeerAudit {
   }
 
   #onCommit(bytes: Uint8Array, what: () => string): void {
+    this.#checkDigest(bytes);
     const op = number(bytes, PeerOffset.commitMax);
+    // Known to be committed, without its header.
+    if (isZero(bytes, PeerOffset.checksum, 16)) return;
     const checksum = toHex(bytes.subarray(PeerOffset.checksum, PeerOffset.checksum + 16));
     const known = this.#committed.get(op);
     check(known === undefined || known === checksum, 'fork', () => {
       return `${what()}: committed ${checksum} at op ${op}, before it was ${known}`;
     });
-    if (known === undefined) {
-      this.#committed.set(op, checksum);
-      if (op > 0 && !this.#options.isRotting) this.#checkQuorum(op, bytes, what);
-    }
-    this.#checkDigest(bytes);
+    if (known !== undefined) return;
+    this.#committed.set(op, checksum);
+    if (op > 0 && !this.#options.isRotting) this.#checkQuorum(op, bytes, what);
   }
 
   /** A power cut everywhere, now, must leave it in enough files. */

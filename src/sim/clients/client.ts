@@ -97,6 +97,7 @@ export class SimClient implements LineUser {
   #view: number = 0;
   /** Sessions whose last answer is still to be asked for again at the end; `null`: not yet. */
   #audit: Session[] | null = null;
+  #isStarted: boolean = false;
   #isDone: boolean = false;
 
   constructor(
@@ -119,6 +120,10 @@ export class SimClient implements LineUser {
     return this.#isDone;
   }
 
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
   /** What it is waiting for, for messages about runs that do not end. */
   describe(): string {
     const purpose = this.#inFlight?.purpose ?? 'nothing';
@@ -126,7 +131,15 @@ export class SimClient implements LineUser {
   }
 
   start(): void {
+    this.#isStarted = true;
     this.#line.start(this);
+    this.#next();
+  }
+
+  /** Goes on with what the budget allows now. */
+  goOn(): void {
+    if (!this.#isDone) return;
+    this.#isDone = false;
     this.#next();
   }
 

@@ -168,8 +168,7 @@ export class Site {
     const state = process.isPaused ? 'paused' : process.isReady ? 'ready' : 'recovering';
     const progress = this.progress();
     if (progress === null) return `${name} ${state}`;
-    const { view, logView, op, commitMin, commitMax, isNormal, isPrimary } = progress;
-    const role = isPrimary ? 'primary' : isNormal ? 'backup' : 'not normal';
+    const { view, logView, op, commitMin, commitMax, role } = progress;
     const log = `view ${view}/${logView} op ${op} commit ${commitMin}/${commitMax}`;
     return `${name} ${state} ${role} ${log}`;
   }

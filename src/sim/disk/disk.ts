@@ -73,6 +73,11 @@ export class Disk {
     return this.#writesIssued;
   }
 
+  /** Nothing is being written. */
+  get isIdle(): boolean {
+    return this.#flights.size === 0;
+  }
+
   get sizeBytes(): number {
     return this.#store.sizeBytes;
   }

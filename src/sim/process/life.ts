@@ -26,13 +26,24 @@ export interface Member {
   readonly isRecovered: boolean;
 }
 
+export type Role =
+  | 'primary'
+  | 'backup'
+  | 'view-change'
+  | 'recovering'
+  | 'recovering-head'
+  | 'halted';
+
 export interface Progress {
   readonly commitMin: number;
   readonly commitMax: number;
   /** Head of the log. */
   readonly op: number;
+  /** Durable in its own log without a gap from what is executed. */
+  readonly opDurable: number;
   readonly view: number;
   readonly logView: number;
+  readonly role: Role;
   /** Takes part in its view; else it recovers, or changes views. */
   readonly isNormal: boolean;
   readonly isPrimary: boolean;

@@ -64,6 +64,7 @@ export const CLUSTER_COUNTERS = [
   'crashesOfAll',
   'crashesSilent',
   'coresPartial',
+  'coresExcused',
   'viewsSeen',
   'acks',
   'durableStatesRead',

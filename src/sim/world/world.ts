@@ -61,6 +61,11 @@ export class World {
     return this.#nowNs;
   }
 
+  /** When the next thing happens; `Infinity`: never. */
+  get timeNextNs(): number {
+    return this.#queue.timeNextNs;
+  }
+
   /** A generator of the seed's sub-stream; `index` tells apart the users of one stream. */
   prng(stream: number, index: number = 0): Prng {
     assert(index >= 0 && index < 0x10000, 'World: stream index out of range');
