@@ -1,27 +1,37 @@
-/** `roundelay dev`: a ledger that is ready, for whoever has just come. */
-import { relative } from 'node:path';
+/**
+ * `roundelay dev`: a ledger that is ready, for whoever has just come. Three replicas, each a
+ * process of its own, so that one can be killed to see what happens; or a single one in this
+ * process, when that is asked for or found.
+ */
+import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { StartedLedger } from '../host/index.ts';
+import type { DevCluster, ProcessEnd } from '../lab/index.ts';
 import { folder, integer } from './arguments.ts';
+import { ExitCode } from './exit-codes.ts';
 import { openLog } from './log.ts';
-import { explain } from './problem.ts';
+import { CliError, explain } from './problem.ts';
+import { PORT_DEFAULT, REPLICAS_MAX } from './replicas.ts';
 import { serve } from './serve.ts';
 
-const PORT_DEFAULT = 3000;
 const DIRECTORY_DEFAULT = './data';
+const REPLICAS_DEFAULT = 3;
+const PORT_MAX = 65_535;
 
 interface Options {
   port: number;
   directory: string;
+  replicaCount?: number;
   development?: boolean;
+  verbose?: boolean;
 }
 
 export function define(command: Command): void {
   command
     .option(
       '--port <port>',
-      'where to listen; 0 lets the system choose',
-      integer('--port', 0, 65_535),
+      'where the first replica listens, the others follow; 0 lets the system choose',
+      integer('--port', 0, PORT_MAX),
       PORT_DEFAULT,
     )
     .option(
@@ -30,31 +40,110 @@ export function define(command: Command): void {
       folder('--directory'),
       DIRECTORY_DEFAULT,
     )
-    .option('--development', 'make a small file that takes small requests (32 KiB)')
+    .option(
+      '--replica-count <count>',
+      `how many replicas (default: as many as the folder has files, ${REPLICAS_DEFAULT} if none)`,
+      integer('--replica-count', 1, REPLICAS_MAX),
+    )
+    .option('--development', 'make small files that take small requests (32 KiB)')
+    .option('--verbose', 'show what the replicas do, not only what troubles them')
     .action((options: Options) => run(options));
 }
 
 async function run(options: Options): Promise<void> {
   const { port, directory } = options;
-  const { startLedger } = await import('../host/index.ts');
-  const development = options.development === true ? { development: true } : {};
-  const log = openLog({ level: 'warn' });
+  const { devReplicaCount } = await import('../lab/dev-cluster.ts');
   try {
-    await serve(() => startLedger({ directory, port, log, ...development }), announce);
+    const found = await devReplicaCount(resolve(directory));
+    const replicaCount = options.replicaCount ?? found ?? REPLICAS_DEFAULT;
+    if (replicaCount === 1) await runAlone(options);
+    else await runCluster(options, replicaCount);
   } catch (error) {
     const flags = directory === DIRECTORY_DEFAULT ? '' : ` --directory=${directory}`;
     const samePort = port === PORT_DEFAULT ? '' : ` --port=${port}`;
-    throw explain(error, { command: 'dev', file: directory, dev: { flags, samePort } });
+    throw explain(await replicaError(error), {
+      command: 'dev',
+      file: directory,
+      dev: { flags, samePort },
+    });
   }
 }
 
-function announce(ledger: StartedLedger): void {
-  const folder = ledger.path === null ? 'memory' : relative(process.cwd(), ledger.path);
-  console.log(`ledger ready at ${ledger.address} (data in ${folder}, Ctrl-C ends it)`);
+async function runAlone(options: Options): Promise<void> {
+  const { port, directory } = options;
+  const { startLedger } = await import('../host/index.ts');
+  const development = options.development === true ? { development: true } : {};
+  const log = openLog({ level: options.verbose === true ? 'info' : 'warn' });
+  await serve(
+    () => startLedger({ directory, port, log, ...development }),
+    (ledger: StartedLedger) => {
+      const where = ledger.path === null ? 'memory' : relative(process.cwd(), ledger.path);
+      announce([ledger.address], `data in ${where}`);
+    },
+  );
+}
+
+async function runCluster(options: Options, replicaCount: number): Promise<void> {
+  const { DevCluster } = await import('../lab/dev-cluster.ts');
+  const { freePorts } = await import('../lab/free-ports.ts');
+  const { ownLauncher } = await import('../lab/temporary-cluster.ts');
+  const first = options.port;
+  if (first + replicaCount - 1 > PORT_MAX) {
+    const text = `--port=${first} leaves no room for ${replicaCount} replicas`;
+    throw new CliError(text, ExitCode.usage);
+  }
+  const replicas = Array.from({ length: replicaCount }, (_, replica) => replica);
+  const ports =
+    first === 0 ? await freePorts(replicaCount) : replicas.map((replica) => first + replica);
+  const levels = options.verbose === true ? [] : ['--log-warn'];
+  const directory = resolve(options.directory);
+  await serve(
+    () =>
+      DevCluster.start({
+        directory,
+        ports,
+        development: options.development === true,
+        launcher: ownLauncher(),
+        flags: ['--log-text', ...levels],
+        onLine: (replica, line) => process.stderr.write(`[${replica}] ${line}\n`),
+        onDeath: (replica, end) => tellDeath(replica, end, directory, ports),
+      }),
+    (cluster: DevCluster) => {
+      const where = relative(process.cwd(), directory);
+      announce(cluster.addresses.split(','), `${replicaCount} replicas, data in ${where}`);
+    },
+  );
+}
+
+function tellDeath(
+  replica: number,
+  { signal, code }: ProcessEnd,
+  directory: string,
+  ports: readonly number[],
+): void {
+  const file = relative(process.cwd(), `${directory}/0_${replica}.roundelay`);
+  const again = `roundelay start --addresses=${ports.join(',')} ${file}`;
+  process.stderr.write(`[${replica}] ended with ${signal ?? code}; start it again: ${again}\n`);
+}
+
+/** The error of a replica that ended is its own last line, with its exit code. */
+async function replicaError(error: unknown): Promise<unknown> {
+  const { ReplicaEndedError } = await import('../lab/dev-cluster.ts');
+  if (!(error instanceof ReplicaEndedError)) return error;
+  const { end } = error;
+  const known = Object.values(ExitCode).find((code) => code === end.code);
+  const isAddress = known === ExitCode.addressInUse || known === ExitCode.addressUnavailable;
+  // Its advice is for `start`.
+  const [problem = ''] = error.message.split('; ');
+  const text = isAddress ? `${problem}; take free ports: roundelay dev --port=0` : error.message;
+  return new CliError(text, known ?? ExitCode.clusterFailed);
+}
+
+function announce(addresses: readonly string[], about: string): void {
+  const quoted = addresses.map((address) => `'${address}'`).join(', ');
+  console.log(`ledger ready at ${addresses.join(', ')} (${about}, Ctrl-C ends it)`);
   console.log('');
   console.log("  import { createClient } from 'tigerbeetle-node';");
-  console.log(
-    `  const client = createClient({ cluster_id: 0n, replica_addresses: ['${ledger.address}'] });`,
-  );
+  console.log(`  const client = createClient({ cluster_id: 0n, replica_addresses: [${quoted}] });`);
   console.log('');
 }

@@ -33,6 +33,8 @@ export const ExitCode = {
   noAnswer: 32,
   /** The cluster has ended the session or refuses this release. */
   evicted: 33,
+  /** `recover`: the others have no quorum, or the replica is not lost. */
+  recoverRefused: 34,
   /** A benchmark's transfer was not created, or a check failed. */
   loadFailed: 40,
   /** A temporary cluster could not be started, or ended by itself. */
@@ -67,6 +69,7 @@ export const exitCodeTexts: readonly (readonly [ExitCode, string])[] = [
   [ExitCode.wrongCluster, 'the server is of another cluster'],
   [ExitCode.noAnswer, 'no answer in time'],
   [ExitCode.evicted, 'the cluster has ended the session'],
+  [ExitCode.recoverRefused, 'the cluster cannot take a recovered replica'],
   [ExitCode.loadFailed, 'a result of the load is not what it must be'],
   [ExitCode.clusterFailed, 'a temporary cluster could not run'],
   [ExitCode.storageFailed, 'the disk failed under the server'],

@@ -3,8 +3,7 @@ import { randomFillSync } from 'node:crypto';
 import type { Command } from 'commander';
 import { clusterId, integer, usage } from './arguments.ts';
 import { explain } from './problem.ts';
-
-const REPLICAS_MAX = 6;
+import { exampleAddresses, REPLICAS_MAX } from './replicas.ts';
 
 interface Options {
   cluster?: bigint;
@@ -31,7 +30,7 @@ export function define(command: Command): void {
     )
     .requiredOption(
       '--replica-count <count>',
-      'how many there are (1; more come with the next release)',
+      'how many there are, 1 to 6',
       integer('--replica-count', 1, REPLICAS_MAX),
     )
     .option('--development', 'a small file and small requests (32 KiB), for laptops and tests')
@@ -50,7 +49,7 @@ async function run(path: string, options: Options): Promise<void> {
     const made = await formatLedger({ path, cluster, replica, replicaCount, development });
     const mebibytes = (made.sizeBytes / 1_048_576).toFixed(1);
     console.log(`formatted ${path}: cluster ${cluster}, replica ${replica}, ${mebibytes} MiB`);
-    console.log(`start it: roundelay start --addresses=3000 ${path}`);
+    console.log(`start it: roundelay start --addresses=${exampleAddresses(replicaCount)} ${path}`);
   } catch (error) {
     throw explain(error, { command: 'format', file: path });
   }

@@ -17,7 +17,7 @@ interface CommandEntry {
 const commands: readonly CommandEntry[] = [
   {
     name: 'dev',
-    summary: 'a ready ledger in ./data: format it if need be, start it, print its address',
+    summary: 'a ready ledger of three replicas in ./data: format, start, print the addresses',
     group: 'Begin here:',
     load: async () => (await import('./dev.ts')).define,
   },
@@ -32,6 +32,12 @@ const commands: readonly CommandEntry[] = [
     summary: 'run a replica from its data file',
     group: 'Run a ledger:',
     load: async () => (await import('./start.ts')).define,
+  },
+  {
+    name: 'recover',
+    summary: 'create a lost data file again, while the other replicas run',
+    group: 'Run a ledger:',
+    load: async () => (await import('./recover.ts')).define,
   },
   {
     name: 'status',

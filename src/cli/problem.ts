@@ -6,6 +6,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { printable } from '../io/index.ts';
 import { ExitCode } from './exit-codes.ts';
+import { exampleAddresses } from './replicas.ts';
 
 /** An error that is ready to be shown: no stack, its own exit code. */
 export class CliError extends Error {
@@ -56,12 +57,14 @@ function adviseFile(code: string, error: Error, situation: Situation): Advice | 
   const format = `roundelay format --cluster=0 --replica=0 --replica-count=1 ${file}`;
   switch (code) {
     case 'ERR_DATA_FILE_MISSING':
-      return { exitCode: ExitCode.fileMissing, next: missingNext(situation.command, file, format) };
-    case 'ERR_DATA_FILE_EXISTS':
+      return { exitCode: ExitCode.fileMissing, next: missingNext(error, situation, format) };
+    case 'ERR_DATA_FILE_EXISTS': {
+      const own = situation.addresses ?? '3000';
       return {
         exitCode: ExitCode.fileExists,
-        next: `start it: roundelay start --addresses=3000 ${file}`,
+        next: `start it: roundelay start --addresses=${own} ${file}`,
       };
+    }
     case 'ERR_READ_ONLY':
       return {
         exitCode: ExitCode.fileNotWritable,
@@ -142,6 +145,11 @@ function adviseNetwork(code: string, error: Error, situation: Situation): Advice
         exitCode: ExitCode.clusterFailed,
         next: 'put it elsewhere: roundelay benchmark --directory=FOLDER',
       };
+    case 'ERR_RECOVER_REFUSED':
+      return {
+        exitCode: ExitCode.recoverRefused,
+        next: `see who is there: roundelay status --addresses=${addresses}`,
+      };
     case 'ERR_LOAD_FAILED':
       return {
         exitCode: ExitCode.loadFailed,
@@ -152,11 +160,25 @@ function adviseNetwork(code: string, error: Error, situation: Situation): Advice
   }
 }
 
-function missingNext(command: string, file: string, format: string): string {
+function missingNext(error: Error, situation: Situation, format: string): string {
+  const { command, addresses = '' } = situation;
+  const file = situation.file ?? 'FILE';
   if (command === 'benchmark') return `make it: mkdir -p ${file}`;
-  return command === 'format'
-    ? `make the folder: mkdir -p ${dirname(file)}`
-    : `create it: ${format}`;
+  if (command === 'format') return `make the folder: mkdir -p ${dirname(file)}`;
+  if (command === 'dev') return devMissingNext(error, file);
+  const count = addresses.split(',').length;
+  if (count === 1) return `create it: ${format}`;
+  return (
+    'create it, if the cluster is new (a lost file is made again by `roundelay recover`): ' +
+    `roundelay format --cluster=<id> --replica=<index> --replica-count=${count} ${file}`
+  );
+}
+
+/** The folder cannot be made, or one of the files in it was lost. */
+function devMissingNext(error: Error, folder: string): string {
+  const path = 'path' in error && typeof error.path === 'string' ? error.path : folder;
+  if (!path.endsWith('.roundelay')) return `make it: mkdir -p ${folder}`;
+  return `put it back, or begin anew beside it: roundelay dev --directory=${folder}.new`;
 }
 
 function corruptNext(situation: Situation, file: string, format: string): string {
@@ -180,7 +202,8 @@ function startAsItIs(error: Error, situation: Situation, file: string): string {
   if (dev !== undefined && error.message.includes('--development')) {
     return `roundelay dev${dev.flags}${dev.samePort}`;
   }
-  return `roundelay start --addresses=3000 ${path}`;
+  const count = Number(/ formatted for (\d) replica/.exec(error.message)?.[1] ?? 1);
+  return `roundelay start --addresses=${exampleAddresses(count)} ${path}`;
 }
 
 function lockedNext(error: Error): string {
@@ -188,8 +211,10 @@ function lockedNext(error: Error): string {
   return pid === null ? 'find it: fuser FILE' : `look at it: ps -fp ${pid}`;
 }
 
-function freePort({ command, file, dev }: Situation): string {
+function freePort({ command, file, dev, addresses = '' }: Situation): string {
   if (command === 'dev') return `roundelay dev --port=0${dev?.flags ?? ''}`;
+  const replicas = addresses.split(',').length;
+  if (replicas > 1) return `roundelay start --addresses=<the same ${replicas} for all> ${file}`;
   return `roundelay start --addresses=0 ${file}`;
 }
 

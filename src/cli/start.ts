@@ -1,5 +1,7 @@
 /** `roundelay start`: runs the replica of a data file until it is told to end. */
 import type { Command } from 'commander';
+import type { TopologyName } from '../vsr/index.ts';
+import { choice } from './arguments.ts';
 import { openLog } from './log.ts';
 import { addFlagsWithoutEffect, warnOfFlagsWithoutEffect } from './no-effect.ts';
 import { explain } from './problem.ts';
@@ -7,9 +9,24 @@ import { serve } from './serve.ts';
 
 interface Options {
   addresses: string;
+  topology?: TopologyName;
   development?: boolean;
   logDebug?: boolean;
+  /** For `dev`, which shows the lines of its replicas. */
+  logWarn?: boolean;
+  logText?: boolean;
 }
+
+/** The engine's list, which is not loaded only to say it. */
+export const topologies: readonly TopologyName[] = [
+  'ring',
+  'alternating-ring',
+  'star',
+  'adaptive-route',
+  'alternating-chord',
+  'star-ring',
+  'star-chord',
+];
 
 export function define(command: Command): void {
   command
@@ -19,27 +36,41 @@ export function define(command: Command): void {
       'all replicas in order, `port`, `ip`, `ip:port` or `[ipv6]:port`; with 0 the system ' +
         'chooses a port, which is printed alone',
     )
+    .option(
+      '--topology <name>',
+      `how operations travel between replicas, the same on all: ${topologies.join(', ')}`,
+      choice('--topology', topologies),
+    )
     .option('--development', 'refuse a file that was not formatted with --development')
-    .option('--log-debug', 'log more');
+    .option('--log-debug', 'log more')
+    .addOption(command.createOption('--log-warn').hideHelp())
+    .addOption(command.createOption('--log-text').hideHelp());
   addFlagsWithoutEffect(command, 'start');
   command.action((file: string, options: Options) => run(file, options, command));
 }
 
 async function run(path: string, options: Options, command: Command): Promise<void> {
   warnOfFlagsWithoutEffect(command, 'start');
-  const log = openLog({ level: options.logDebug === true ? 'debug' : 'info' });
+  const level = options.logWarn === true ? 'warn' : 'info';
+  const log = openLog({
+    level: options.logDebug === true ? 'debug' : level,
+    ...(options.logText === true ? { json: false } : {}),
+  });
   const { parseAddresses, startReplicaServer } = await import('../host/index.ts');
   const { addressText } = await import('../io/index.ts');
   const development = options.development === true ? { development: true } : {};
+  const topology = options.topology === undefined ? {} : { topology: options.topology };
   try {
     const addresses = parseAddresses(options.addresses);
     await serve(
-      () => startReplicaServer({ path, addresses, log, ...development }),
+      () => startReplicaServer({ path, addresses, log, ...development, ...topology }),
       (server) => {
         const address = addressText(server.address);
         // A script reads the port; for all others the log says it.
         if (addresses.some(({ port }) => port === 0)) console.log(server.address.port);
-        const message = `serving ${path} at ${address}`;
+        const { replica, replicaCount } = server.status();
+        const which = replicaCount === 1 ? '' : `replica ${replica} of ${replicaCount}, `;
+        const message = `serving ${which}${path} at ${address}`;
         log({ level: 'info', event: 'serving', message, fields: { address } });
       },
     );

@@ -66,10 +66,15 @@ async function run(options: Options): Promise<void> {
 
 const rows: readonly (readonly [string, (status: ReplicaReport) => unknown])[] = [
   ['role', (status) => status['role']],
+  ['waiting for', waiting],
   ['cluster', (status) => cluster(status['cluster'])],
   ['replica', (status) => `${text(status['replica'])} of ${text(status['replicaCount'])}`],
   ['release', (status) => release(status['release'])],
   ['view', (status) => status['view']],
+  ['primary', primary],
+  ['connected', connected],
+  ['topology', (status) => (isAlone(status) ? '' : status['topology'])],
+  ['clock', clock],
   ['op', (status) => status['op']],
   ['commit', (status) => `${text(status['commitMin'])} (known ${text(status['commitMax'])})`],
   ['durable', (status) => status['opDurable']],
@@ -85,6 +90,58 @@ const rows: readonly (readonly [string, (status: ReplicaReport) => unknown])[] =
   ['file', (status) => status['file']],
   ['durable writes', (status) => status['durability']],
 ];
+
+function isAlone(status: ReplicaReport): boolean {
+  return status['replicaCount'] === 1;
+}
+
+/** What keeps it from committing. */
+function waiting(status: ReplicaReport): string {
+  const { connected: have, quorum: need, role } = status;
+  if (typeof have === 'number' && typeof need === 'number' && have < need) {
+    return `quorum, have ${have} of ${need}`;
+  }
+  const isPrimary = role === 'primary';
+  if (isPrimary && field(status['clock'], 'isSynchronized') === false) return 'agreement on time';
+  return role === 'view-change' || role === 'recovering-head' ? 'a primary' : '';
+}
+
+function primary(status: ReplicaReport): string {
+  if (isAlone(status)) return '';
+  const known = status['role'] === 'primary' || status['role'] === 'backup';
+  return known ? `replica ${text(status['primary'])}` : 'none';
+}
+
+function connected(status: ReplicaReport): string {
+  if (isAlone(status)) return '';
+  return list(status['links'])
+    .map((link) => {
+      const problem = field(link, 'problem');
+      const why = typeof problem === 'string' ? ` (${problem})` : '';
+      return `${text(field(link, 'replica'))} ${field(link, 'isUp') === true ? 'yes' : `no${why}`}`;
+    })
+    .join('\n');
+}
+
+/** How far the clock is off from what the replicas agree on. */
+function clock(status: ReplicaReport): string {
+  if (isAlone(status)) return '';
+  const value = status['clock'];
+  if (field(value, 'isSynchronized') !== true) return 'not agreed';
+  const odd = list(field(value, 'sources'))
+    .filter((source) => field(source, 'isOutvoted') === true)
+    .map((source) => `\nreplica ${text(field(source, 'replica'))} is off by ${ms(source)}`);
+  return `agreed${odd.join('')}`;
+}
+
+function ms(source: unknown): string {
+  const offsetNs = field(source, 'offsetNs');
+  return typeof offsetNs === 'number' ? `${Math.round(offsetNs / 1_000_000)} ms` : '';
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
 
 /** A column per replica, since a replica says more than fits into a row. */
 async function table(answers: readonly Answer[]): Promise<string> {

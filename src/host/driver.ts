@@ -7,8 +7,8 @@
  * asks to halt, or breaks one of its own assertions, nothing is stepped any more.
  *
  * An engine may also ask to begin again. Then what its storage operations still bring is waited for
- * and dropped, and another engine is made for the next life. Until an engine says that it is ready it
- * gets its storage and its timers only; whatever clients and peers send is dropped, and sent again.
+ * and dropped, and another engine is made for the next life. Until an engine says that it is ready
+ * it gets its storage and its timers only; what clients and peers send is dropped, and sent again.
  */
 import type {
   ConnectionId,

@@ -31,6 +31,7 @@ export { Driver, type DriverListener, type DriverOptions, type Network } from '.
 export { type FormatLedgerOptions, type FormattedFile, formatLedger } from './format.ts';
 export { NodeVersionError } from './node-version.ts';
 export type { ClusterId } from './options.ts';
+export { type DataFileInfo, type FileExpectation, inspectDataFile } from './replica-file.ts';
 export type { ReplicaServer } from './replica-server.ts';
 export {
   type StartedLedger,

@@ -1,6 +1,7 @@
 /**
  * Says in the log when too few replicas are connected to go on, and when there are enough again. A
- * replica that has just started or lost a peer is not alone yet, so a shortage is told after a while.
+ * replica that has just started or lost a peer is not alone yet, so a shortage is told after a
+ * while.
  */
 
 export interface Quorum {

@@ -3,14 +3,16 @@
  * asked for, before anything else is done with it. Every way in which it can be the wrong file has
  * an error of its own.
  */
-import { type Stats, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import {
   acquireFileLock,
+  clusterText,
   type DataFile,
   DataFileCorruptError,
   DataFileMismatchError,
   type FileLock,
   FormatVersionError,
+  fromSystemError,
   MemoryFile,
   openDataFile,
   type Storage,
@@ -93,6 +95,45 @@ function refuseOther(path: string): void {
   throw new DataFileCorruptError(path, null, reason);
 }
 
+/** What a data file says it is. */
+export interface DataFileInfo {
+  readonly cluster: bigint;
+  readonly replica: number;
+  readonly replicaCount: number;
+  readonly isDevelopment: boolean;
+}
+
+/**
+ * Looks at a data file, which may be in use, and checks it against what is wanted.
+ * @throws DataFileMissingError, ReadOnlyError, FormatVersionError, DataFileCorruptError,
+ *   DataFileMismatchError, StorageFailedError
+ */
+export async function inspectDataFile(
+  path: string,
+  expected: FileExpectation,
+): Promise<DataFileInfo> {
+  refuseOther(path);
+  const area = new Uint8Array(SUPERBLOCK_AREA_SIZE);
+  let length = 0;
+  try {
+    const descriptor = openSync(path, 'r');
+    length = readSync(descriptor, area, 0, area.length, 0);
+    closeSync(descriptor);
+  } catch (error) {
+    throw fromSystemError(error, path);
+  }
+  const read = readSuperblock(area.subarray(0, length), createChecksum());
+  if (!read.ok) throw superblockError(path, read.error);
+  check(path, read, expected);
+  const { cluster, replica, replicaCount, geometry } = read.superblock;
+  return {
+    cluster: BigInt(clusterText(cluster)),
+    replica,
+    replicaCount,
+    isDevelopment: isDevelopment(geometry),
+  };
+}
+
 /** A fresh file in memory, always of the small geometry. */
 export async function openMemoryFile(cluster: ClusterId): Promise<ReplicaFile> {
   const path = 'in memory';
@@ -171,7 +212,8 @@ function check(path: string, read: ReadableSuperblock, expected: FileExpectation
   if (replicaCount !== undefined && replicaCount !== superblock.replicaCount) {
     const replicas =
       superblock.replicaCount === 1 ? '1 replica' : `${superblock.replicaCount} replicas`;
-    throw mismatch(`was formatted for ${replicas}, ${replicaCount} addresses were given`);
+    const addresses = replicaCount === 1 ? '1 address was' : `${replicaCount} addresses were`;
+    throw mismatch(`was formatted for ${replicas}, ${addresses} given`);
   }
   if (cluster !== undefined) {
     const wanted = clusterBytes(cluster);

@@ -34,8 +34,8 @@ export interface StartReplicaOptions {
 const silent: LogSink = () => {};
 
 /**
- * Starts the replica of a data file. Resolves when it has recovered and accepts connections; whether
- * anything can be committed depends on the others.
+ * Starts the replica of a data file. Resolves when it has recovered and accepts connections;
+ * whether anything can be committed depends on the others.
  * @throws RoundelayError, by `code`: ERR_DATA_FILE_MISSING, _LOCKED, _CORRUPT, _MISMATCH,
  *   ERR_FORMAT_VERSION, ERR_READ_ONLY, ERR_STORAGE_FAILED, ERR_ADDRESS_IN_USE,
  *   ERR_ADDRESS_UNAVAILABLE, ERR_NO_MEMORY, ERR_NODE_VERSION

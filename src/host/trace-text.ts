@@ -18,6 +18,8 @@ const sentences: { readonly [event: string]: (fields: TraceFields) => string } =
   'view-started': (fields) => `this replica is the primary of view ${fields['view']}`,
   'view-followed': (fields) =>
     `replica ${fields['primary']} is the primary of view ${fields['view']}`,
+  'view-exit': (fields) =>
+    `nobody hears from replica ${fields['primary']}, the primary of view ${fields['view']}`,
   'view-undecidable': (fields) =>
     `no primary can begin view ${fields['view']}: operation ${fields['op']} is damaged or missing ` +
     'on so many replicas that nobody knows whether it was acknowledged',

@@ -5,9 +5,10 @@
 import { tmpdir } from 'node:os';
 import { parseAddresses } from '../io/index.ts';
 import { type Calibration, calibrate } from './calibration.ts';
+import type { Launcher } from './cluster-processes.ts';
 import { type LoadOptions, type LoadResult, runLoad } from './load.ts';
 import { findListener, type ProcessReading, readProcess } from './process-meter.ts';
-import { type Launcher, TemporaryCluster } from './temporary-cluster.ts';
+import { TemporaryCluster } from './temporary-cluster.ts';
 
 export interface BenchmarkOptions extends Omit<LoadOptions, 'addresses' | 'onLoadStart'> {
   /** `null`: a temporary cluster of one replica. */

@@ -1,6 +1,7 @@
 /**
  * lab: experiments and load on real processes. Reading order: `benchmark` (what the command runs),
- * `load` (closed-loop clients), `workload` and `id-order` (the events), `temporary-cluster`,
+ * `load` (closed-loop clients), `workload` and `id-order` (the events), `cluster-processes` and
+ * `temporary-cluster` (real replicas), `start-time`, `dev-cluster`, `recover-replica`,
  * `process-meter` and `calibration` (what is reported beside the figures), `percentile`.
  */
 export {
@@ -10,7 +11,22 @@ export {
   type ServerUse,
 } from './benchmark.ts';
 export { type Calibration, calibrate, calibrationLine, fileSystemName } from './calibration.ts';
+export {
+  ClusterProcesses,
+  type ClusterProcessesOptions,
+  endText,
+  type Launcher,
+  type ProcessEnd,
+} from './cluster-processes.ts';
+export {
+  DevCluster,
+  type DevClusterOptions,
+  devFile,
+  devReplicaCount,
+  ReplicaEndedError,
+} from './dev-cluster.ts';
 export { LoadError, TemporaryClusterError } from './errors.ts';
+export { freePorts } from './free-ports.ts';
 export { ID_ORDERS, type IdOrder, IdSequence } from './id-order.ts';
 export {
   type BatchTiming,
@@ -21,9 +37,19 @@ export {
 } from './load.ts';
 export { median, type Percentiles, percentiles } from './percentile.ts';
 export { findListener, type ProcessReading, readProcess } from './process-meter.ts';
-export { type StartedServer, startAndMeasure } from './start-time.ts';
 export {
-  type Launcher,
+  type RecoveredFile,
+  type RecoverOptions,
+  RecoverRefusedError,
+  recoverReplica,
+} from './recover-replica.ts';
+export {
+  type StartedCluster,
+  type StartedServer,
+  startAndMeasure,
+  startClusterAndMeasure,
+} from './start-time.ts';
+export {
   ownLauncher,
   TemporaryCluster,
   type TemporaryClusterOptions,

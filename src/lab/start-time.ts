@@ -1,15 +1,16 @@
 /**
- * How long a server takes from exec until it serves: a register request, as raw bytes, is offered
- * every 5 ms until it is answered. No client of ours or anybody's stands between, since a client's
- * own timers (600 ms for the official one) would be what is measured.
+ * How long a server or a whole cluster takes from exec until it serves: a register request, as raw
+ * bytes, is offered to every replica every 5 ms until one answers. No client of ours or anybody's
+ * stands between, since a client's own timers (600 ms for the official one) would be what is
+ * measured.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { CLIENT_RELEASE, LedgerSession } from '../client/index.ts';
 import { assert, readU32 } from '../stdx/index.ts';
 import { Command, HEADER_SIZE, MessagePool, Offset, readCommand } from '../wire/index.ts';
+import type { Launcher } from './cluster-processes.ts';
 import { TemporaryClusterError } from './errors.ts';
-import type { Launcher } from './temporary-cluster.ts';
 
 const RETRY_MS = 5;
 const TIMEOUT_MS = 120_000;
@@ -21,19 +22,60 @@ export interface StartedServer {
   readonly startMs: number;
 }
 
+export interface StartedCluster {
+  /** In the order of the replicas. */
+  readonly children: readonly ChildProcess[];
+  /** From just before the first exec until the first answer, milliseconds. */
+  readonly startMs: number;
+}
+
 /** Starts a server of cluster 0 on this port and waits for its first answer. */
 export async function startAndMeasure(
   launcher: Launcher,
   port: number,
   file: string,
 ): Promise<StartedServer> {
-  assert(port > 0, 'startAndMeasure: the port must be known');
+  const { children, startMs } = await startClusterAndMeasure(launcher, [port], [file]);
+  const [child] = children;
+  return { child, pid: child.pid ?? 0, startMs };
+}
+
+/**
+ * Starts all replicas of cluster 0 at once and waits for the first answer: the time includes the
+ * choice of a primary. Rejects when one of them ends before; the others are ended then.
+ */
+export async function startClusterAndMeasure(
+  launcher: Launcher,
+  ports: readonly number[],
+  files: readonly string[],
+): Promise<StartedCluster> {
+  assert(ports.length === files.length && !ports.includes(0), 'startClusterAndMeasure: ports');
   const request = registerRequest();
-  const parameters = [...launcher.arguments, 'start', `--addresses=${port}`, file];
   const beganMs = performance.now();
-  const child = spawn(launcher.executable, parameters, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = new AbortController();
+  const children: ChildProcess[] = [];
+  try {
+    const exits = files.map((file) => {
+      const parameters = [...launcher.arguments, 'start', `--addresses=${ports.join(',')}`, file];
+      const child = spawn(launcher.executable, parameters, { stdio: ['ignore', 'ignore', 'pipe'] });
+      children.push(child);
+      return earlyExit(child);
+    });
+    const answers = ports.map((port) => firstAnswer(port, request, ended.signal));
+    const startMs = (await Promise.race([...answers, ...exits])) - beganMs;
+    return { children, startMs };
+  } catch (error) {
+    for (const child of children) child.kill('SIGKILL');
+    throw error;
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Rejects when the process ends, with the last that it said. */
+function earlyExit(child: ChildProcess): Promise<never> {
   let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-2000);
   });
   const exited = new Promise<never>((_, reject) => {
@@ -44,14 +86,7 @@ export async function startAndMeasure(
     });
   });
   exited.catch(() => {});
-  const ended = new AbortController();
-  try {
-    const answered = firstAnswer(port, request, ended.signal);
-    const startMs = (await Promise.race([answered, exited])) - beganMs;
-    return { child, pid: child.pid ?? 0, startMs };
-  } finally {
-    ended.abort();
-  }
+  return exited;
 }
 
 /** A register request as a session sends it. */

@@ -3,31 +3,26 @@
  * own command, on data files in a folder that goes away again. Whatever happens to the caller short
  * of kill -9, the processes are ended by their ids and the folder is removed.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { assert } from '../stdx/index.ts';
+import type { ReplicaReport } from '../client/index.ts';
+import { ClusterProcesses, endText, type Launcher, lastError } from './cluster-processes.ts';
 import { folderError, TemporaryClusterError } from './errors.ts';
-
-/** How to start the program: `roundelay` of this package, unless told otherwise. */
-export interface Launcher {
-  readonly executable: string;
-  /** Come before the command's own arguments. */
-  readonly arguments: readonly string[];
-}
+import { freePorts } from './free-ports.ts';
 
 export interface TemporaryClusterOptions {
   /** Folder in which the temporary one is made. Default: the system's. */
   readonly directory?: string;
+  /** 1 to 6. Default 1. */
+  readonly replicaCount?: number;
   /** Small files, small requests. */
   readonly development?: boolean;
+  /** More arguments of `start`, such as `--topology=ring`. */
+  readonly flags?: readonly string[];
   readonly launcher?: Launcher;
 }
-
-const READY_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 3000;
 
 /** The program that this module belongs to, run by the Node that runs this. */
 export function ownLauncher(): Launcher {
@@ -39,28 +34,50 @@ export class TemporaryCluster {
   readonly directory: string;
   /** Of the replicas, in order. */
   readonly files: readonly string[];
+  /** What each replica has printed lately, in order. */
+  readonly lines: readonly string[][];
   readonly #launcher: Launcher;
+  readonly #processes: ClusterProcesses;
   readonly #onExit: () => void = () => this.#destroy();
-  #child: ChildProcess | null = null;
-  #port: number = 0;
-  #isEnding: boolean = false;
   readonly #failed: AbortController = new AbortController();
 
-  private constructor(directory: string, launcher: Launcher) {
+  private constructor(
+    directory: string,
+    ports: readonly number[],
+    options: TemporaryClusterOptions,
+  ) {
     this.directory = directory;
-    this.files = [join(directory, '0_0.roundelay')];
-    this.#launcher = launcher;
+    this.files = ports.map((_, replica) => join(directory, `0_${replica}.roundelay`));
+    this.lines = ports.map(() => []);
+    this.#launcher = options.launcher ?? ownLauncher();
+    this.#processes = new ClusterProcesses({
+      launcher: this.#launcher,
+      files: this.files,
+      ports,
+      ...(options.flags === undefined ? {} : { flags: options.flags }),
+      onLine: (replica, line) => {
+        const lines = this.lines[replica];
+        lines.push(line);
+        if (lines.length > 1000) lines.shift();
+      },
+      onDeath: (_, end) => {
+        const text = `the server ended by itself: ${endText(end)}`;
+        this.#failed.abort(new TemporaryClusterError(text));
+      },
+    });
     process.on('exit', this.#onExit);
   }
 
-  /** Formats and starts; resolves when clients can connect. */
+  /** Formats and starts; resolves when clients are served. */
   static async start(options: TemporaryClusterOptions = {}): Promise<TemporaryCluster> {
-    const parent = options.directory ?? tmpdir();
-    const directory = makeFolder(parent);
-    const cluster = new TemporaryCluster(directory, options.launcher ?? ownLauncher());
+    const { replicaCount = 1, development = false } = options;
+    const ports = replicaCount === 1 ? [0] : await freePorts(replicaCount);
+    const directory = makeFolder(options.directory ?? tmpdir());
+    const cluster = new TemporaryCluster(directory, ports, options);
     try {
-      cluster.#format(options.development ?? false);
-      await cluster.startReplica();
+      await Promise.all(ports.map((_, replica) => cluster.#format(replica, development)));
+      await cluster.#processes.startAll();
+      if (replicaCount > 1) await cluster.ready();
       return cluster;
     } catch (error) {
       await cluster.stop();
@@ -70,80 +87,96 @@ export class TemporaryCluster {
 
   /** For `--addresses` and for clients. */
   get addresses(): string {
-    return `127.0.0.1:${this.#port}`;
+    return this.#processes.addresses;
   }
 
   /** Of the replicas, in order; 0 for one that is not running. */
   get pids(): readonly number[] {
-    return [this.#child?.pid ?? 0];
+    return this.#processes.pids;
   }
 
-  /** Aborts, with a `TemporaryClusterError`, when the replica ends without being asked to. */
+  /** Aborts, with a `TemporaryClusterError`, when a replica ends without being asked to. */
   get failed(): AbortSignal {
     return this.#failed.signal;
   }
 
-  /** Starts the replica (again, on the port of its first life). */
-  async startReplica(): Promise<void> {
-    assert(this.#child === null, 'TemporaryCluster: the replica runs already');
-    const parameters = ['start', `--addresses=${this.#port}`, ...this.files];
-    const { executable, arguments: leading } = this.#launcher;
-    const child = spawn(executable, [...leading, ...parameters], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.#child = child;
-    this.#isEnding = false;
-    this.#port = await ready(child, this.#port);
-    let errors = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      errors = (errors + chunk.toString()).slice(-4000);
-    });
-    child.once('close', (code, signal) => {
-      if (this.#child === child) this.#child = null;
-      if (this.#isEnding) return;
-      const how = lastError(errors) || `ended with ${signal ?? code}`;
-      this.#failed.abort(new TemporaryClusterError(`the server ended by itself: ${how}`));
-    });
+  /** Starts a replica again, on the port of its first life; resolves when it listens. */
+  startReplica(replica: number = 0): Promise<void> {
+    return this.#processes.start(replica);
   }
 
   /** SIGKILL: no goodbye. Resolves when the process is gone. */
-  async killReplica(): Promise<void> {
-    await this.#end('SIGKILL');
+  killReplica(replica: number = 0): Promise<void> {
+    return this.#processes.end(replica);
+  }
+
+  /** SIGSTOP: it stands still until it is resumed. */
+  pauseReplica(replica: number): void {
+    this.#processes.pause(replica);
+  }
+
+  resumeReplica(replica: number): void {
+    this.#processes.resume(replica);
+  }
+
+  /** What each replica says of itself, in order; `null`: it does not answer. */
+  statuses(): Promise<(ReplicaReport | null)[]> {
+    return this.#processes.statuses();
+  }
+
+  /** Index of the primary, or `null`: there is none now. */
+  primary(): Promise<number | null> {
+    return this.#processes.primary();
+  }
+
+  /** Resolves with the primary when every replica that runs has joined it. */
+  ready(timeoutMs?: number): Promise<number> {
+    return this.#processes.ready(timeoutMs);
   }
 
   /** Ends the processes and removes the folder. */
   async stop(): Promise<void> {
-    await this.#end('SIGTERM');
+    await this.#processes.stop();
     this.#destroy();
     process.off('exit', this.#onExit);
   }
 
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#child;
-    this.#isEnding = true;
-    if (child === null) return;
-    const exited = new Promise<void>((done) => child.once('close', () => done()));
-    child.kill(signal);
-    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
-    await exited;
-    clearTimeout(timer);
-  }
-
   /** Synchronous, so that it can run while this process exits. */
   #destroy(): void {
-    this.#child?.kill('SIGKILL');
+    this.#processes.destroy();
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  #format(development: boolean): void {
-    const parameters = ['format', '--cluster=0', '--replica=0', '--replica-count=1'];
-    if (development) parameters.push('--development');
-    const { executable, arguments: leading } = this.#launcher;
-    const result = spawnSync(executable, [...leading, ...parameters, ...this.files], {
-      encoding: 'utf8',
-    });
-    if (result.status !== 0) throw new TemporaryClusterError(`format: ${lastError(result.stderr)}`);
+  async #format(replica: number, development: boolean): Promise<void> {
+    const parameters = [
+      'format',
+      '--cluster=0',
+      `--replica=${replica}`,
+      `--replica-count=${this.files.length}`,
+      ...(development ? ['--development'] : []),
+      this.files[replica],
+    ];
+    await runToEnd(this.#launcher, parameters);
   }
+}
+
+/** Runs a command of the program; rejects with its error when it fails. */
+export function runToEnd(launcher: Launcher, parameters: readonly string[]): Promise<void> {
+  return new Promise((done, fail) => {
+    const child = spawn(launcher.executable, [...launcher.arguments, ...parameters], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let errors = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      errors = (errors + chunk.toString()).slice(-4000);
+    });
+    child.once('error', fail);
+    child.once('close', (code, signal) => {
+      if (code === 0) return done();
+      const how = endText({ code, signal, error: lastError(errors) });
+      fail(new TemporaryClusterError(`${parameters[0]}: ${how}`));
+    });
+  });
 }
 
 function makeFolder(parent: string): string {
@@ -152,57 +185,4 @@ function makeFolder(parent: string): string {
   } catch (error) {
     throw folderError(error, parent);
   }
-}
-
-/**
- * Resolves with the port when clients can connect: with `port` 0 the server prints the one it got,
- * otherwise a connection is tried until it stands.
- */
-function ready(child: ChildProcess, port: number): Promise<number> {
-  const { stdout, stderr } = child;
-  assert(stdout !== null && stderr !== null, 'ready: no pipes');
-  return new Promise((done, fail) => {
-    let output = '';
-    let errors = '';
-    const finish = (error: Error | null, portFound: number): void => {
-      clearTimeout(timer);
-      clearInterval(poll);
-      if (error === null) done(portFound);
-      else fail(error);
-    };
-    const timer = setTimeout(() => {
-      finish(new TemporaryClusterError(`start: not ready within ${READY_TIMEOUT_MS} ms`), 0);
-    }, READY_TIMEOUT_MS);
-    const poll = setInterval(() => {
-      if (port !== 0) tryConnect(port, () => finish(null, port));
-    }, 5);
-    stderr.on('data', (chunk: Buffer) => {
-      errors = (errors + chunk.toString()).slice(-4000);
-    });
-    stdout.on('data', (chunk: Buffer) => {
-      output = (output + chunk.toString()).slice(-4000);
-      const printed = /^(\d+)\n/.exec(output)?.[1];
-      if (port === 0 && printed !== undefined) finish(null, Number(printed));
-    });
-    child.once('error', (error) => finish(error, 0));
-    child.once('exit', (code, signal) => {
-      const how = lastError(errors) || `ended with ${signal ?? code}`;
-      finish(new TemporaryClusterError(`start: ${how}`), 0);
-    });
-  });
-}
-
-function tryConnect(port: number, onConnected: () => void): void {
-  const socket = connect({ port, host: '127.0.0.1' });
-  socket.on('error', () => {});
-  socket.on('connect', () => {
-    socket.destroy();
-    onConnected();
-  });
-}
-
-/** The last error that the program printed; its log is not meant. */
-function lastError(text: string): string {
-  const errors = text.split('\n').filter((line) => line.startsWith('error: '));
-  return errors.at(-1)?.slice('error: '.length) ?? '';
 }

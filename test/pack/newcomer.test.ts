@@ -27,7 +27,7 @@ let clone = '';
 let running: ChildProcess | null = null;
 
 /** `npm start` until it has said where it listens; the milliseconds until then. */
-async function start(): Promise<{ port: number; text: string; ms: number }> {
+async function start(): Promise<{ addresses: string[]; text: string; ms: number }> {
   const began = performance.now();
   const child = spawn('npm', ['start', '--', '--port=0'], {
     cwd: clone,
@@ -41,10 +41,10 @@ async function start(): Promise<{ port: number; text: string; ms: number }> {
     const timer = setTimeout(() => failed(new Error(`not ready in 60 s: ${text}`)), 60_000);
     const look = (chunk: Buffer): void => {
       text += chunk;
-      const port = /127\.0\.0\.1:(\d+)/.exec(text)?.[1];
-      if (port === undefined) return;
+      const list = /ledger ready at ([\d.:, ]+) \(/.exec(text)?.[1];
+      if (list === undefined) return;
       clearTimeout(timer);
-      done({ port: Number(port), text, ms: performance.now() - began });
+      done({ addresses: list.split(', '), text, ms: performance.now() - began });
     };
     child.stdout.on('data', look);
     child.stderr.on('data', look);
@@ -67,17 +67,17 @@ async function interrupt(): Promise<number> {
   return performance.now() - began;
 }
 
-/** The README's own lines: the first js block, with the port that was printed. */
-function snippet(port: number): string {
+/** The README's own lines: the first js block, with the addresses that were printed. */
+function snippet(addresses: readonly string[]): string {
   const readme = readFileSync(join(clone, 'README.md'), 'utf8');
   const block = /```js\n([\s\S]*?)```/.exec(readme)?.[1];
   assert.ok(block, 'the README has lost its snippet');
-  assert.match(block, /'3000'/);
-  return block.replace("'3000'", `'${port}'`);
+  assert.match(block, /\['3000', '3001', '3002'\]/);
+  return block.replace("['3000', '3001', '3002']", JSON.stringify(addresses));
 }
 
-function run(port: number): string {
-  writeFileSync(join(clone, 'first.mjs'), snippet(port));
+function run(addresses: readonly string[]): string {
+  writeFileSync(join(clone, 'first.mjs'), snippet(addresses));
   const options = { cwd: clone, env: environment, encoding: 'utf8', timeout: 60_000 } as const;
   return execFileSync('node', ['first.mjs'], options);
 }
@@ -98,11 +98,11 @@ test('clone, npm ci, npm start, the snippet, Ctrl-C, start again', async (t) => 
   t.diagnostic(`machine's own Node: ${execFileSync('node', ['--version'], { env: environment })}`);
   const first = await start();
   t.diagnostic(`first start: ready after ${first.ms.toFixed(0)} ms`);
-  assert.match(run(first.port), /debits 10, credits 10/);
+  assert.match(run(first.addresses), /debits 10, credits 10/);
   const stopped = await interrupt();
   assert.ok(stopped < 5_000, `Ctrl-C took ${stopped} ms`);
   const second = await start();
   t.diagnostic(`second start: ready after ${second.ms.toFixed(0)} ms`);
-  assert.match(run(second.port), /debits 20, credits 20/);
+  assert.match(run(second.addresses), /debits 20, credits 20/);
   await interrupt();
 });

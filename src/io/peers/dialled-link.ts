@@ -5,8 +5,8 @@
  * once, into the slot of their message.
  *
  * A connection counts when the first helloOk has said that the right replica answers. From then on
- * it must not fall silent: it is asked from time to time, and given up when there is no answer, since
- * a machine that has vanished closes nothing.
+ * it must not fall silent: it is asked from time to time, and given up when there is no answer,
+ * since a machine that has vanished closes nothing.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';

@@ -3,13 +3,13 @@
  *
  * Each pair of replicas has two connections, one dialled by each side. Whoever dials says in a
  * `hello` who it claims to be and makes up a nonce for this one connection; whoever is dialled
- * cannot believe that, since anybody can dial. But it can ask: on the connection that it has dialled
- * itself, to the configured address of that replica, it sends a `hello` with the nonce in `verify`,
- * and gets a `helloOk` with the nonce in `echo` if that is right, zeros if not. A nonce is only ever
- * told to a configured address, and only confirmed, never told, to those who ask.
+ * cannot believe that, since anybody can dial. But it can ask: on the connection that it has
+ * dialled itself, to the configured address of that replica, it sends a `hello` with the nonce in
+ * `verify`, and gets a `helloOk` with the nonce in `echo` if that is right, zeros if not. A nonce
+ * is only ever told to a configured address, and only confirmed, never told, to those who ask.
  *
- * Each `hello` is answered by one `helloOk`, in order. A helloOk also says who answers: that is how a
- * list of addresses in the wrong order is noticed.
+ * Each `hello` is answered by one `helloOk`, in order. A helloOk also says who answers: that is how
+ * a list of addresses in the wrong order is noticed.
  */
 import { assert, bytesEqual, isZero } from '../../stdx/index.ts';
 import {

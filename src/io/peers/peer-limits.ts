@@ -2,7 +2,9 @@
 import { PIPELINE_MAX } from '../../engine/index.ts';
 
 export interface PeerLimits {
-  /** Wait before the first redial, ms; doubles up to the maximum, less up to a quarter by chance. */
+  /**
+   * Wait before the first redial, ms; doubles up to the maximum, less up to a quarter by chance.
+   */
   readonly redialMsMin: number;
   readonly redialMsMax: number;
   /** From dialling until the other side has said who it is, ms. */
@@ -18,6 +20,8 @@ export interface PeerLimits {
   readonly largeMax: number;
   /** The same for all others. */
   readonly smallMax: number;
+  /** How long a peer may be out of reach before the log says so, ms: others start later. */
+  readonly troubleAfterMs: number;
   /** Connections at a time that claim to be one replica and have not proven it. */
   readonly claimsMax: number;
   /** Bytes of hellos and answers that may wait in one socket. */
@@ -34,6 +38,7 @@ export const peerLimits: PeerLimits = {
   preparesMax: PIPELINE_MAX,
   largeMax: PIPELINE_MAX,
   smallMax: 256,
+  troubleAfterMs: 2_000,
   claimsMax: 16,
   helloBytesMax: 16_384,
 };

@@ -1,7 +1,7 @@
 /**
  * The two connections with one peer, seen from here: the one that this replica dialled, over which
- * it receives, and the accepted one, over which it sends once that has been proven. The peer is *up*
- * when three things hold:
+ * it receives, and the accepted one, over which it sends once that has been proven. The peer is
+ * *up* when three things hold:
  *
  * 1. the dialled connection stands, and the right replica has answered on it;
  * 2. an accepted connection is proven: the replica at the configured address says it is its own;
@@ -32,8 +32,8 @@ export interface PeerLinkOwner {
   onPeerUp(link: PeerLink): void;
   onPeerDown(link: PeerLink): void;
   onPeerMessage(link: PeerLink, message: Message): void;
-  /** `wasGreeted`: the connection had stood. */
-  onDialProblem(link: PeerLink, problem: DialProblem, wasGreeted: boolean): void;
+  /** `awayMs`: for how long it has been out of reach. */
+  onDialProblem(link: PeerLink, problem: DialProblem, awayMs: number): void;
 }
 
 export interface PeerLinkOptions {
@@ -87,6 +87,7 @@ export class PeerLink implements DialledLinkOwner {
   /** `peer-down` was reported since the link was last up. */
   #isDownReported: boolean = false;
   #problem: DialProblem | null = null;
+  #awaySinceMs: number = 0;
   readonly #unsent: { [weight in Weight]: number } = { prepare: 0, large: 0, small: 0 };
 
   constructor(options: PeerLinkOptions) {
@@ -116,6 +117,7 @@ export class PeerLink implements DialledLinkOwner {
   }
 
   start(): void {
+    this.#awaySinceMs = performance.now();
     this.#dialled.dial();
   }
 
@@ -235,7 +237,9 @@ export class PeerLink implements DialledLinkOwner {
     const wasUp = this.#isUp;
     this.#update(false);
     if (!wasUp && isRefusal(problem)) this.#reportDown();
-    this.#options.owner.onDialProblem(this, problem, wasGreeted);
+    const nowMs = performance.now();
+    if (wasGreeted) this.#awaySinceMs = nowMs;
+    this.#options.owner.onDialProblem(this, problem, nowMs - this.#awaySinceMs);
   }
 
   /** Takes note of a new claim and asks whether it is true, now or as soon as somebody is there. */

@@ -75,7 +75,11 @@ test('a peer that restarts is down, then up again with the same id', async () =>
 
 test('a peer that is not there is down once, then dialled ever more slowly', async () => {
   const addresses = await freeAddresses(2);
-  const a = await TestNode.start({ replica: 0, addresses, limits: { redialMsMax: 80 } });
+  const a = await TestNode.start({
+    replica: 0,
+    addresses,
+    limits: { redialMsMax: 80, troubleAfterMs: 0 },
+  });
   await until(() => a.count('down 1') === 1, 'down');
   await pause(500);
   assert.equal(a.count('down 1'), 1);
@@ -102,7 +106,7 @@ test('an address that leads nowhere is no proof that the peer is gone', async ()
     { host: '255.255.255.255', port: 9 },
     { host: '127.0.0.1', port: bound.port },
   ];
-  const limits = { greetTimeoutMs: 100, redialMsMax: 50 };
+  const limits = { greetTimeoutMs: 100, redialMsMax: 50, troubleAfterMs: 50 };
   const a = await TestNode.start({ replica: 0, addresses, limits });
   await until(() => a.logged(/replica 1 of 3 at 255\.255\.255\.255:9 .*ENETUNREACH/), 'a line');
   await until(() => a.links.counters().dialsFailed['no-answer'] > 2, 'dialled again');

@@ -14,7 +14,7 @@ import {
   type MessagePool,
   readCommand,
 } from '../../wire/index.ts';
-import type { Address } from '../address.ts';
+import { type Address, addressText } from '../address.ts';
 import type { Connection } from '../connection.ts';
 import { Counts } from '../counts.ts';
 import { type LogLevel, type LogSink, printable, RateLimit } from '../log.ts';
@@ -171,7 +171,9 @@ export class PeerLinks implements PeerDoor, PeerLinkOwner {
     return this.#links.flatMap((link) => (link === null ? [] : [link.status()]));
   }
 
-  /** Closes what was dialled; accepted connections are the listener's. Nothing is reported after. */
+  /**
+   * Closes what was dialled; accepted connections are the listener's. Nothing is reported after.
+   */
   shutdown(): void {
     this.#isClosed = true;
     if (this.#sweep !== null) clearInterval(this.#sweep);
@@ -220,14 +222,14 @@ export class PeerLinks implements PeerDoor, PeerLinkOwner {
   onPeerUp(link: PeerLink): void {
     if (this.#isClosed) return;
     const { replica } = link;
-    this.#change('peer-up', replica, `replica ${replica} is connected`);
+    this.#change('peer-up', link, 'is connected');
     this.#options.handler.onPeerUp(replica, link.replicaId, link.isRecovered);
   }
 
   onPeerDown(link: PeerLink): void {
     if (this.#isClosed) return;
     const { replica } = link;
-    this.#change('peer-down', replica, `replica ${replica} is not connected`);
+    this.#change('peer-down', link, 'is not connected');
     this.#options.handler.onPeerDown(replica);
   }
 
@@ -240,13 +242,13 @@ export class PeerLinks implements PeerDoor, PeerLinkOwner {
     this.#options.handler.onPeerMessage(link.replica, message);
   }
 
-  onDialProblem(link: PeerLink, problem: DialProblem, wasGreeted: boolean): void {
+  onDialProblem(link: PeerLink, problem: DialProblem, awayMs: number): void {
     const { own } = this.#options;
     const reason = problem.kind === 'system' ? problemText(problem) : problem.kind;
     this.#dialsFailed.add(reason);
     const isWrong = isMisconfigured(problem);
-    // That one who was there is gone is told by `peer-down`.
-    if (wasGreeted && !isWrong) return;
+    // Waiting may help; that one who was there is gone is told by `peer-down`.
+    if (awayMs < this.#limits.troubleAfterMs && !isWrong) return;
     const key = `peer-${problem.kind}`;
     const suppressed = this.#troubles.pass(`${key} ${link.replica}`, performance.now());
     const text = dialText(own, link.replica, link.address, problem);
@@ -260,8 +262,9 @@ export class PeerLinks implements PeerDoor, PeerLinkOwner {
     for (const link of this.#links) link?.sweep(nowMs, wasLate);
   }
 
-  #change(event: string, replica: number, text: string): void {
+  #change(event: string, { replica, address }: PeerLink, what: string): void {
     const suppressed = this.#changes.pass(`${event} ${replica}`, performance.now());
+    const text = `replica ${replica} at ${addressText(address)} ${what}`;
     this.#log('info', event, replica, text, suppressed);
   }
 

@@ -1,7 +1,7 @@
 /**
- * The words of peer links: why a connection to a replica did not come about, and why one that claims
- * to be a replica was refused. What is not known is not guessed; what others sent is shown as
- * numbers only.
+ * The words of peer links: why a connection to a replica did not come about, and why one that
+ * claims to be a replica was refused. What is not known is not guessed; what others sent is shown
+ * as numbers only.
  */
 import type { FramerError } from '../../wire/index.ts';
 import { type Address, addressText } from '../address.ts';
