@@ -8,9 +8,10 @@
  * the run at once, whatever the outcome would have been.
  */
 import { SECTOR_SIZE, type StorageError } from '../../engine/index.ts';
-import { assert, bytesEqual, type Prng } from '../../stdx/index.ts';
+import { assert, type Prng } from '../../stdx/index.ts';
 import { check } from '../world/failure.ts';
 import type { LatencyRange } from '../world/latency.ts';
+import { sameContent } from '../world/same-bytes.ts';
 import { Stream, type World } from '../world/world.ts';
 import { type CrashOutcome, SectorStore } from './sector-store.ts';
 
@@ -163,7 +164,7 @@ export class Disk {
     this.#flights.add(flight);
     const error = this.#injected('write');
     this.#later(this.#options.writeLatency, () => {
-      const isSame = bytesEqual(buffer, 0, flight.bytes, 0, buffer.length);
+      const isSame = sameContent(buffer, flight.bytes);
       check(isSame, 'disk-misuse', () => `buffer changed under the write at offset ${offset}`);
       if (error !== null) {
         // Nobody knows how far it came. The user stops now, and that decides it like a power cut.

@@ -3,9 +3,9 @@
  * that were there when the engine said so; a message that changes in between is an engine's
  * mistake. What a process takes with it when it dies is given back to the pool.
  */
-import { bytesEqual } from '../../stdx/index.ts';
 import { type Message, type MessagePool, readSize } from '../../wire/index.ts';
 import { check } from '../world/failure.ts';
+import { sameContent } from '../world/same-bytes.ts';
 
 export class Departures {
   /** How often each is on its way out. */
@@ -16,7 +16,7 @@ export class Departures {
     const bytes = message.bytes.slice(0, readSize(message.bytes));
     this.#leaving.set(message, (this.#leaving.get(message) ?? 0) + 1);
     return () => {
-      const isSame = bytesEqual(bytes, 0, message.bytes, 0, bytes.length);
+      const isSame = sameContent(bytes, message.bytes.subarray(0, bytes.length));
       check(isSame, 'message-misuse', () => 'a message changed after it was sent');
       const left = (this.#leaving.get(message) ?? 0) - 1;
       if (left === 0) this.#leaving.delete(message);
