@@ -167,6 +167,31 @@ test('a batch that was sealed ahead carries that checksum once, and a fresh one 
   });
 });
 
+test('a request is answered by whoever has it when the primary falls silent', async () => {
+  const silent = createServer((socket) => socket.on('error', () => {}).resume());
+  const requests: number[] = [];
+  const other = createServer((socket) => {
+    receive(
+      socket.on('error', () => {}),
+      (request) => {
+        requests.push(request[RequestOffset.operation]);
+        answer(request, socket);
+      },
+    );
+  });
+  const addresses = [await listen(silent), await listen(other)];
+  const began = performance.now();
+  const client = await connectLedger({ addresses, connectTimeoutMs: 5000 });
+  const results = await client.createTransfers([transfer]);
+  const tookMs = performance.now() - began;
+  client.close();
+  silent.close();
+  other.close();
+  assert.equal(results.length, 1);
+  assert.deepEqual(requests, [OPERATION_REGISTER, Operation.createTransfers]);
+  assert.ok(tookMs < 500, `sent to both at once, yet it took ${tookMs} ms`);
+});
+
 test('what stands in the way of a connect is said', async () => {
   const cases: readonly [string, ((socket: Socket) => void) | null, ClientErrorCode, RegExp][] = [
     ['nobody', null, 'ERR_CONNECT_REFUSED', /^nobody listens at 127\.0\.0\.1:\d+/],

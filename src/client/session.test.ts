@@ -17,6 +17,7 @@ import {
   Offset,
   OPERATION_REGISTER,
   PingClientOffset,
+  PongClientOffset,
   pingClientProblem,
   ReplyOffset,
   RequestOffset,
@@ -26,7 +27,14 @@ import {
   sealHeader,
   sealReply,
 } from '../wire/index.ts';
-import { LedgerSession, RESEND_MS_MAX, RESEND_MS_MIN, type SessionEffect } from './session.ts';
+import {
+  LedgerSession,
+  RESEND_MS_FIRST,
+  RESEND_MS_MIN,
+  RESEND_SPREAD_MS_MAX,
+  RTT_MS_START,
+  type SessionEffect,
+} from './session.ts';
 
 const RELEASE = 0x1109;
 const checksum = createChecksum();
@@ -61,7 +69,7 @@ test('the session repeats the official client byte for byte', () => {
       const bytes = fromHex(message.hex);
       if (message.command === 'request') {
         if (step.step === 'duplicate_request' && session.state === 'waiting') {
-          effects = session.onTick(nowMs + RESEND_MS_MIN);
+          effects = session.onTick(nowMs + RESEND_MS_FIRST);
         } else if (index > 0) {
           const slot = bytes.slice();
           slot.fill(0, 0, HEADER_SIZE);
@@ -96,32 +104,63 @@ test('messages obey the field rules that servers check', () => {
   assert.equal(readU32(ping, PingClientOffset.pingTimestampMonotonic), 5_000_000);
 });
 
-test('the primary gets each request; resends double and visit the others in turn', () => {
-  const session = newSession({ replicaCount: 3 });
-  session.start(0);
-  for (let replica = 0; replica < 3; replica++) session.onConnected(replica, 0);
-  const seen: string[] = [];
-  let last = 0;
-  for (let i = 0; i < 8; i++) {
-    const nowMs = session.deadlineMs;
-    const gap = nowMs - last;
-    const base = Math.min(RESEND_MS_MAX, RESEND_MS_MIN * 2 ** i);
-    assert.ok(gap >= base && gap <= base * 1.25, `gap ${gap} after ${i} resends`);
-    const targets = session
-      .onTick(nowMs)
-      .filter((effect) => effect.type === 'send' && readCommand(effect.bytes) === Command.request)
-      .map((effect) => (effect.type === 'send' ? effect.replica : -1));
-    seen.push(targets.join('+'));
-    last = nowMs;
+test('each request goes to the primary and to one other that can be reached, by chance', () => {
+  const seen = new Set<string>();
+  for (let seed = 0; seed < 40; seed++) {
+    const session = newSession({ replicaCount: 4, seed });
+    for (let replica = 0; replica < 4; replica++) session.onConnected(replica, 0);
+    session.onDisconnected(2);
+    seen.add(targetsOf(session.start(0)).join('+'));
   }
-  assert.deepEqual(seen, ['0+1', '0+2', '0', '0+1', '0+2', '0', '0+1', '0+2']);
+  assert.deepEqual(seen, new Set(['0+1', '0+3']));
+});
+
+test('resends wait two round trips and a spread that grows, and visit all others', () => {
+  for (const rttMs of [null, 40]) {
+    const session = newSession({ replicaCount: 3 });
+    session.start(0);
+    let last = 0;
+    for (let replica = 0; replica < 3; replica++) {
+      const effects = session.onConnected(replica, 0);
+      if (rttMs !== null) session.onMessage(pongTo(sent(effects, Command.pingClient), replica), 40);
+    }
+    const others = new Set<number>();
+    let longest = 0;
+    for (let i = 0; i < 40; i++) {
+      const nowMs = session.deadlineMs;
+      const gap = nowMs - last;
+      const base = i === 0 ? RESEND_MS_FIRST : 2 * (rttMs ?? RTT_MS_START) + RESEND_MS_MIN;
+      const spread = i === 0 ? 0 : Math.min(RESEND_SPREAD_MS_MAX, RESEND_MS_MIN * 2 ** i);
+      assert.ok(gap >= base && gap <= base + spread, `gap ${gap} after ${i} resends`);
+      longest = Math.max(longest, gap);
+      const targets = targetsOf(session.onTick(nowMs));
+      assert.equal(targets[0], 0);
+      assert.equal(targets.length, 2);
+      others.add(targets[1] as number);
+      last = nowMs;
+    }
+    assert.deepEqual(others, new Set([1, 2]));
+    assert.ok(longest > RESEND_SPREAD_MS_MAX / 2, `${longest}`);
+  }
+});
+
+test('a pong that echoes no ping of ours teaches no round trip', () => {
+  const session = newSession({ replicaCount: 2 });
+  session.start(0);
+  const ping = sent(session.onConnected(1, 5), Command.pingClient);
+  const late = pongTo(ping, 1);
+  writeSafeU64(late, PongClientOffset.pingTimestampMonotonic, 4_000_000);
+  session.onMessage(late, 20);
+  session.onMessage(pong(0), 20);
+  session.onTick(RESEND_MS_FIRST);
+  assert.ok(session.deadlineMs - RESEND_MS_FIRST >= 2 * RTT_MS_START);
 });
 
 test('a pong with a higher view moves the request to the new primary at once', () => {
   const session = newSession({ replicaCount: 3 });
   session.start(0);
   for (let replica = 0; replica < 3; replica++) session.onConnected(replica, 0);
-  const effects = session.onMessage(pong(7), 1);
+  const effects = [...session.onMessage(pong(7), 1)];
   assert.equal(session.view, 7);
   assert.equal(session.primary, 1);
   assert.deepEqual(targetsOf(effects), [1]);
@@ -129,14 +168,28 @@ test('a pong with a higher view moves the request to the new primary at once', (
   assert.equal(session.view, 7);
 });
 
-test('what waits is sent when the primary can be reached', () => {
-  const session = newSession({ replicaCount: 2 });
+test('what waits is sent when the primary can be reached, and to the first other', () => {
+  const session = newSession({ replicaCount: 3 });
   assert.deepEqual(targetsOf(session.start(0)), []);
-  assert.deepEqual(targetsOf(session.onConnected(1, 10)), []);
+  assert.deepEqual(targetsOf(session.onConnected(1, 10)), [1]);
+  assert.deepEqual(targetsOf(session.onConnected(2, 10)), []);
+  session.onDisconnected(2);
   assert.deepEqual(targetsOf(session.onConnected(0, 20)), [0]);
   session.onDisconnected(0);
-  assert.deepEqual(targetsOf(session.onTick(RESEND_MS_MIN)), [1]);
+  assert.deepEqual(targetsOf(session.onTick(RESEND_MS_FIRST)), [1]);
   assert.deepEqual(targetsOf(session.onConnected(0, 700)), [0]);
+});
+
+test('when the primary is lost the others get the request with the next tick', () => {
+  const session = newSession({ replicaCount: 3 });
+  session.start(0);
+  for (let replica = 0; replica < 3; replica++) session.onConnected(replica, 0);
+  session.onDisconnected(1);
+  assert.ok(session.deadlineMs > 100);
+  session.onDisconnected(0);
+  assert.ok(session.deadlineMs <= 100);
+  assert.deepEqual(targetsOf(session.onTick(100)), [2]);
+  assert.ok(session.deadlineMs > 100);
 });
 
 test('replies that do not belong to the request are ignored', () => {
@@ -187,14 +240,18 @@ test('an eviction counts when it is for this client and not from an older view',
   assert.deepEqual([...session.onTick(1e9)], []);
 });
 
-function newSession(options: { clientId?: Uint8Array; replicaCount?: number }): LedgerSession {
+function newSession(options: {
+  clientId?: Uint8Array;
+  replicaCount?: number;
+  seed?: number;
+}): LedgerSession {
   return new LedgerSession({
     clientId: options.clientId ?? new Uint8Array(16).fill(1),
     cluster,
     replicaCount: options.replicaCount ?? 1,
     release: RELEASE,
     checksum,
-    seed: 1,
+    seed: options.seed ?? 1,
   });
 }
 
@@ -221,6 +278,15 @@ function pong(view: number): Uint8Array {
   const bytes = new Uint8Array(HEADER_SIZE);
   const fields = { command: Command.pongClient, size: HEADER_SIZE, cluster, release: RELEASE };
   initHeader(bytes, { ...fields, view, replica: 0 });
+  return bytes;
+}
+
+function pongTo(ping: Uint8Array, replica: number): Uint8Array {
+  const bytes = new Uint8Array(HEADER_SIZE);
+  const fields = { command: Command.pongClient, size: HEADER_SIZE, cluster, release: RELEASE };
+  initHeader(bytes, { ...fields, view: 0, replica });
+  const from = PingClientOffset.pingTimestampMonotonic;
+  bytes.set(ping.subarray(from, from + 8), PongClientOffset.pingTimestampMonotonic);
   return bytes;
 }
 

@@ -4,6 +4,10 @@
  * registers once, then has one request in flight at a time, which it sends again, byte for byte,
  * until it is answered: the cluster executes it exactly once however often it arrives. The primary
  * is `view mod replicaCount`; views come with replies and pongs and only go up.
+ *
+ * Every request goes to the presumed primary and to one other replica, chosen by chance: a backup
+ * passes on what its primary has not got, so that neither a broken way to the primary nor a wrong
+ * belief about who it is costs a whole wait.
  */
 import {
   assert,
@@ -24,19 +28,28 @@ import {
   Offset,
   OPERATION_REGISTER,
   PingClientOffset,
+  PongClientOffset,
   ReplyOffset,
   RequestOffset,
   readCommand,
   readRelease,
+  readReplica,
   readSize,
   readView,
   sealBody,
   sealHeader,
 } from '../wire/index.ts';
 
-/** First wait for an answer, milliseconds; doubles with every resend, up to the maximum. */
-export const RESEND_MS_MIN = 600;
-export const RESEND_MS_MAX = 10_000;
+/** First wait for an answer, milliseconds. */
+export const RESEND_MS_FIRST = 600;
+/** Later ones are two round trips and this, and up to {@link RESEND_SPREAD_MS_MAX} by chance. */
+export const RESEND_MS_MIN = 10;
+/** The part by chance begins at twice {@link RESEND_MS_MIN} and doubles up to this. */
+export const RESEND_SPREAD_MS_MAX = 9990;
+/** Round trip before one was measured, and the bounds of what is believed, milliseconds. */
+export const RTT_MS_START = 300;
+const RTT_MS_MIN = 10;
+const RTT_MS_MAX = 60_000;
 /** How often every connected replica is pinged, milliseconds. */
 export const PING_INTERVAL_MS = 30_000;
 
@@ -75,6 +88,8 @@ interface Flight {
   readonly operation: number;
   readonly request: number;
   attempt: number;
+  /** Whether anybody but the primary has been sent it. */
+  isHedged: boolean;
   sentAtMs: number;
   resendAtMs: number;
 }
@@ -83,6 +98,10 @@ export class LedgerSession {
   readonly #options: SessionOptions;
   readonly #prng: Prng;
   readonly #connected: boolean[];
+  /** Of the last pong of each replica, milliseconds; NaN: none yet. */
+  readonly #rttMs: Float64Array;
+  /** What the last ping to each replica said, nanoseconds. */
+  readonly #pingNs: Float64Array;
   readonly #effects: SessionEffect[] = [];
   readonly #context: Uint8Array = new Uint8Array(16);
   #flight: Flight | null = null;
@@ -100,6 +119,8 @@ export class LedgerSession {
     this.#options = options;
     this.#prng = new Prng(options.seed);
     this.#connected = new Array<boolean>(options.replicaCount).fill(false);
+    this.#rttMs = new Float64Array(options.replicaCount).fill(Number.NaN);
+    this.#pingNs = new Float64Array(options.replicaCount).fill(Number.NaN);
   }
 
   get state(): SessionState {
@@ -151,19 +172,22 @@ export class LedgerSession {
     return this.#effects;
   }
 
-  /** A connection to this replica stands: ping it, and send it what waits for the primary. */
+  /** A connection to this replica stands: ping it, and send it what it should have. */
   onConnected(replica: number, nowMs: number): readonly SessionEffect[] {
     this.#effects.length = 0;
     this.#connected[replica] = true;
     if (this.#state !== 'evicted') {
       this.#ping(replica, nowMs);
-      if (replica === this.primary) this.#sendFlight(replica);
+      const isWanted = replica === this.primary || this.#flight?.isHedged === false;
+      if (isWanted) this.#sendFlight(replica);
     }
     return this.#effects;
   }
 
+  /** Whoever is left gets what the lost primary may not have got, with the next tick. */
   onDisconnected(replica: number): void {
     this.#connected[replica] = false;
+    if (this.#flight !== null && replica === this.primary) this.#flight.resendAtMs = 0;
   }
 
   /** Resends what is overdue and pings; call at {@link deadlineMs} or later. */
@@ -187,14 +211,15 @@ export class LedgerSession {
     this.#effects.length = 0;
     if (this.#state === 'evicted') return this.#effects;
     const command = readCommand(bytes);
-    if (command === Command.pongClient) this.#onPong(bytes);
+    if (command === Command.pongClient) this.#onPong(bytes, nowMs);
     else if (command === Command.reply) this.#onReply(bytes, nowMs);
     else if (command === Command.eviction) this.#onEviction(bytes);
     return this.#effects;
   }
 
-  #onPong(bytes: Uint8Array): void {
+  #onPong(bytes: Uint8Array, nowMs: number): void {
     const viewBefore = this.#view;
+    this.#learnRoundTrip(bytes, nowMs);
     this.#raiseView(readView(bytes));
     // The request went to somebody who is not the primary: the right one gets it at once.
     if (this.#view !== viewBefore && this.#connected[this.primary]) this.#sendFlight(this.primary);
@@ -278,30 +303,37 @@ export class LedgerSession {
       operation,
       request: this.#requestNext,
       attempt: 0,
+      isHedged: false,
       sentAtMs: nowMs,
-      resendAtMs: nowMs + RESEND_MS_MIN,
+      resendAtMs: nowMs + RESEND_MS_FIRST,
     };
     this.#requestNext += 1;
-    if (this.#connected[this.primary]) this.#sendFlight(this.primary);
+    this.#sendTwice();
   }
 
-  /**
-   * Once more to the presumed primary, and to one other replica in turn: a backup that knows better
-   * passes it on, so that a wrong belief about the primary costs one wait and not all of them.
-   */
   #resend(flight: Flight, nowMs: number): void {
     flight.attempt += 1;
-    const waitMs = Math.min(RESEND_MS_MAX, RESEND_MS_MIN * 2 ** Math.min(flight.attempt, 10));
-    flight.resendAtMs = nowMs + waitMs + this.#prng.below(Math.ceil(waitMs / 4));
-    const count = this.#options.replicaCount;
-    const other = (this.primary + flight.attempt) % count;
-    if (this.#connected[this.primary]) this.#sendFlight(this.primary);
-    if (other !== this.primary && this.#connected[other]) this.#sendFlight(other);
+    const spreadMs = Math.min(RESEND_SPREAD_MS_MAX, RESEND_MS_MIN * 2 ** flight.attempt);
+    const waitMs = 2 * this.#roundTripMs() + RESEND_MS_MIN + this.#prng.below(spreadMs + 1);
+    flight.resendAtMs = nowMs + waitMs;
+    this.#sendTwice();
+  }
+
+  /** To the presumed primary and to one other replica, as far as they can be reached. */
+  #sendTwice(): void {
+    const { primary } = this;
+    if (this.#connected[primary]) this.#sendFlight(primary);
+    const others: number[] = [];
+    for (let replica = 0; replica < this.#connected.length; replica++) {
+      if (replica !== primary && this.#connected[replica]) others.push(replica);
+    }
+    if (others.length > 0) this.#sendFlight(this.#prng.pick(others));
   }
 
   #sendFlight(replica: number): void {
     assert(this.#connected[replica], 'LedgerSession: not connected');
     if (this.#flight === null) return;
+    if (replica !== this.primary) this.#flight.isHedged = true;
     this.#effects.push({ type: 'send', replica, bytes: this.#flight.bytes });
   }
 
@@ -313,11 +345,27 @@ export class LedgerSession {
     initHeader(bytes, { ...fields, view: 0, replica: 0 });
     bytes.set(clientId, PingClientOffset.client);
     const monotonicNs = Math.floor(nowMs * 1_000_000);
+    this.#pingNs[replica] = monotonicNs;
     writeSafeU64(bytes, PingClientOffset.pingTimestampMonotonic, monotonicNs);
     writeSafeU64(bytes, PingClientOffset.session, this.#session);
     sealBody(bytes, checksum);
     sealHeader(bytes, checksum);
     this.#effects.push({ type: 'send', replica, bytes });
+  }
+
+  /** Only what echoes our last ping is a measurement. */
+  #learnRoundTrip(bytes: Uint8Array, nowMs: number): void {
+    const sentNs = readSafeU64(bytes, PongClientOffset.pingTimestampMonotonic);
+    const replica = readReplica(bytes);
+    if (sentNs === null || sentNs !== this.#pingNs[replica]) return;
+    const rttMs = nowMs - sentNs / 1_000_000;
+    this.#rttMs[replica] = Math.min(RTT_MS_MAX, Math.max(RTT_MS_MIN, rttMs));
+  }
+
+  /** The lower median over the replicas. */
+  #roundTripMs(): number {
+    const known = this.#rttMs.filter((rttMs) => !Number.isNaN(rttMs)).sort();
+    return known.length === 0 ? RTT_MS_START : known[(known.length - 1) >> 1];
   }
 
   #raiseView(view: number): void {
