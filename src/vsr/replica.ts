@@ -324,6 +324,11 @@ function makeParts(options: ReplicaOptions, release: number): Parts {
       if (member.isPrimary) parts.primary.onDurable(op);
       else parts.backup.onDurable(op);
     },
+    onDamage: (op) => {
+      outbox.trace('error', 'prepare-damaged', { op });
+      log.markFaulty(op);
+      parts.repair.onArrival();
+    },
   });
   parts.commits = new Commits(parts);
   parts.peers = new Peers(parts);

@@ -15,6 +15,7 @@ import {
   bodyValid,
   Command,
   HEADER_SIZE,
+  headerValid,
   type Message,
   type MessagePool,
   readCommand,
@@ -62,6 +63,8 @@ export interface JournalOptions {
   readonly sectors: Uint8Array;
   /** A prepare has become durable. */
   readonly onDurable: (op: number) => void;
+  /** A prepare that was durable cannot be read any more. */
+  readonly onDamage: (op: number) => void;
 }
 
 export class Journal {
@@ -206,13 +209,18 @@ export class Journal {
 
   /** The prepare that was read, in a message; `null` when the slot now holds something else. */
   #copy(read: Read, bytes: Uint8Array): Message | null {
-    const { pool, geometry } = this.#options;
-    if (bytes.length < HEADER_SIZE || !bytesEqual(bytes, 0, read.checksum, 0, 16)) return null;
+    const { pool, geometry, log } = this.#options;
+    // The log has moved on while it was read.
+    if (!log.has(read.op, read.checksum, 0) || !log.isClean(read.op)) return null;
     const message = pool.acquire('request');
     if (message === null) return null;
     message.bytes.set(bytes.subarray(0, geometry.slotSize));
-    if (bodyValid(message.bytes, pool.checksum)) return message;
+    const isSame = bytesEqual(bytes, 0, read.checksum, 0, 16);
+    if (isSame && headerValid(message.bytes, pool.checksum)) {
+      if (bodyValid(message.bytes, pool.checksum)) return message;
+    }
     pool.release(message);
+    this.#options.onDamage(read.op);
     return null;
   }
 

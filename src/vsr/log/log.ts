@@ -112,6 +112,14 @@ export class Log {
     this.#faulty[slot] = 0;
   }
 
+  /** The prepare of `op` was durable and cannot be read any more. */
+  markFaulty(op: number): void {
+    const slot = op % this.#slots;
+    assert(this.#ops[slot] === op, 'Log: not the operation of the slot');
+    this.#dirty[slot] = 1;
+    this.#faulty[slot] = 1;
+  }
+
   /** Forgets everything above `op`. */
   truncate(op: number): void {
     assert(op <= this.#head, 'Log: nothing to truncate');
