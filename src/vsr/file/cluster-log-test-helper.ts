@@ -61,8 +61,6 @@ export class ClusterLog {
   #writes: Write[] = [];
   /** Header → view in which it was acknowledged last. */
   readonly #acked: Map<Uint8Array, number> = new Map();
-  /** Header → view whose log does not have it any more, but a later one may have it again. */
-  readonly #cutIn: Map<Uint8Array, number> = new Map();
   /** Header → view in which it was cut off here: what was acknowledged before is void. */
   readonly #voidIn: Map<Uint8Array, number> = new Map();
 
@@ -159,7 +157,8 @@ export class ClusterLog {
   /** Why the verdict is wrong, if it is. `isCrash`: nothing but crashes has happened. */
   problem(verdict: ClusterResolution, isCrash: boolean): string | null {
     const { logView, view } = this.durable;
-    const isInForce = (header: Uint8Array): boolean => (this.#cutIn.get(header) ?? 1e9) > logView;
+    const world = this.#worlds.get(logView)!;
+    const isInForce = (header: Uint8Array): boolean => world.get(opOf(header)) === header;
     for (const [header, ackedIn] of this.#acked) {
       const op = opOf(header);
       const isVoid = ackedIn <= (this.#voidIn.get(header) ?? -1) || !isInForce(header);
@@ -361,7 +360,7 @@ export class ClusterLog {
 
   /** Never one that had a log before, even if this replica has forgotten it in a crash. */
   #enterView(): void {
-    this.#view = Math.max(this.#view, ...this.#worlds.keys()) + this.prng.between(1, 3);
+    this.#view = Math.max(this.#view, ...this.#worlds.keys()) + this.prng.between(2, 4);
   }
 
   #headerFor(op: number): Uint8Array {
@@ -386,18 +385,16 @@ export class ClusterLog {
       top++;
       world.set(top, this.#foreign(top, parent));
     }
-    for (const older of this.#worlds.values()) {
-      for (const [op, header] of older) {
-        if (world.get(op) === header) this.#cutIn.delete(header);
-        else if (!this.#cutIn.has(header)) this.#cutIn.set(header, this.#view);
-      }
-    }
     this.#worlds.set(this.#view, world);
     this.#logView = this.#view;
     this.#isNormal = true;
     this.#head = top;
     this.#viewHeaders = [];
     for (const [op, header] of this.#log) if (world.get(op) !== header) this.#forget(op);
+    for (const [header, ackedIn] of this.#acked) {
+      const isVoid = (this.#voidIn.get(header) ?? -1) >= ackedIn;
+      if (world.get(opOf(header)) !== header && !isVoid) this.#voidIn.set(header, this.#view);
+    }
     const headers: Uint8Array[] = [];
     for (let op = top; op >= 0 && headers.length <= PIPELINE_MAX; op--) {
       const header = world.get(op)!;
@@ -410,23 +407,16 @@ export class ClusterLog {
 
   /** Another primary's operation: a new one, or one that was cut off here before. */
   #foreign(op: number, parent: Uint8Array): Uint8Array {
-    for (const older of this.#worlds.values()) {
+    const mayReturn = this.#habit === 'returning' && this.prng.chance(1, 2);
+    for (const older of mayReturn ? this.#worlds.values() : []) {
       const header = older.get(op);
-      if (header === undefined || opOf(header) !== op) continue;
-      const isNext = readSafeU64(header, PrepareOffset.parent) === readSafeU64(parent, 0);
-      if (
-        isNext &&
-        this.#habit === 'returning' &&
-        this.#cutIn.has(header) &&
-        this.prng.chance(1, 2)
-      )
-        return header;
+      if (header === undefined || readView(header) >= this.#view) continue;
+      if (readSafeU64(header, PrepareOffset.parent) === readSafeU64(parent, 0)) return header;
     }
     return uniqueHeader({ op, view: this.#view - 1, commit: this.#commit, parent });
   }
 
   #forget(op: number): void {
-    this.#voidIn.set(this.#log.get(op)!, this.#view);
     this.#log.delete(op);
     this.#clean.delete(op);
   }

@@ -117,7 +117,7 @@ function corrected(
   row: string,
   decision: SlotDecision,
 ): SlotDecision {
-  if (row === 'E') {
+  if (row === 'E' || row === 'F') {
     // The body came first. But an old one does not say what came after it: one from before the
     // checkpoint, or one that the view headers, which go down to what is committed, do not reach.
     const opMin = Math.max(scan.checkpoint + 1, opOldest(scan));
@@ -131,8 +131,7 @@ function corrected(
   }
   if (decision !== 'ok' && decision !== 'fix') return decision;
   if (isIn(scan, found.prepareBytes)) return decision;
-  // Who knows what a damaged header was of.
-  return isCutOff(scan, found.prepareBytes) && found.header !== 'bad' ? 'cut' : 'lost';
+  return isCutOff(scan, found.prepareBytes) ? 'cut' : 'lost';
 }
 
 /** Tells torn writes from damage. */

@@ -172,6 +172,9 @@ function wholeLogProblems(resolve: (scan: ClusterScan) => ClusterResolution): st
   check('a primary that is far ahead', beyond, [70, 70, true, false, 0]);
   const silent = { ...scanWith(none), view: VIEW + 1, viewHeaders: [] };
   check('a view change, and nothing said in it', silent, [49, 49, true, false, 0]);
+  const few = chain.slice(VIEW_HEAD - 2, VIEW_HEAD + 1).reverse();
+  const low = new Map([[49, slotOf('bad', 'mine', 49)]]);
+  check('below the view headers', { ...scanWith(low), viewHeaders: few }, [60, 60, true, false, 1]);
   const untold = new Map([[61, slotOf('bad', 'older', 61)]]);
   check('no view headers', { ...scanWith(untold), viewHeaders: [] }, [60, 60, false, false, 1]);
   return problems;
