@@ -156,7 +156,7 @@ export class Replica implements Engine {
 
   /** Lets every part go on as far as it can with what the event has brought. */
   #advance(): void {
-    const { outbox, primary, journal, commits, repair, viewChange } = this.#parts;
+    const { outbox, primary, commits, repair, viewChange } = this.#parts;
     if (outbox.halted) return;
     if (!this.#recovery.isDone) this.#recovery.advance();
     if (!this.#recovery.isDone || outbox.halted) return;
@@ -167,15 +167,23 @@ export class Replica implements Engine {
     }
     viewChange.advance();
     primary.advance();
-    journal.pump();
+    this.#pumpJournal();
     commits.advance();
     // What was executed makes room for more.
     primary.advance();
-    journal.pump();
+    this.#pumpJournal();
     viewChange.advance();
     repair.advance();
     this.#parts.startView.watch();
     primary.settle();
+  }
+
+  /**
+   * What a new log writes may destroy what was acknowledged in the old one. So not before a crash
+   * would find this replica in the new one.
+   */
+  #pumpJournal(): void {
+    if (this.#parts.member.isLogViewDurable) this.#parts.journal.pump();
   }
 
   #on(event: Event): void {
