@@ -22,6 +22,11 @@ export interface EngineSetup {
   readonly hasPulses: boolean;
   /** What a fresh file holds. */
   format(): readonly FileWrite[];
+  /**
+   * What a file holds that takes the place of a lost one; absent: there is no such thing. `times`:
+   * how often that has happened to this replica, 1 for the first time.
+   */
+  reformat?(view: number, times: number): readonly FileWrite[];
   /** A new life; everything the engine knows is on the disk. */
   open(machine: Machine, context: OpenContext): Life;
   /** Takes back the pool of a life that is over, all put back, for another run. */

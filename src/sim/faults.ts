@@ -67,6 +67,7 @@ export class FaultPlan {
   readonly #restart: () => void;
   #isActive: boolean = true;
   #isFrozen: boolean = false;
+  #isHeld: boolean = false;
   /** A power cut that is to come while the next life recovers. */
   #again: CrashOutcome | null = null;
 
@@ -113,6 +114,15 @@ export class FaultPlan {
     this.#again = null;
   }
 
+  /** It is not started again, nor does anything else befall it, until {@link resume}. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  resume(): void {
+    this.#isHeld = false;
+  }
+
   /** Power cut, now, if it is up; it starts again after a while. */
   cut(outcome: CrashOutcome): void {
     if (!this.#process.isUp) return;
@@ -126,7 +136,7 @@ export class FaultPlan {
   /** The process has ended: starts it after a while. */
   restartLater(): void {
     this.#world.after(drawLatency(this.#prng, this.#options.downtime), () => {
-      if (this.#process.isUp || this.#isFrozen) return;
+      if (this.#process.isUp || this.#isFrozen || this.#isHeld) return;
       this.#restart();
       const outcome = this.#again;
       this.#again = null;

@@ -41,8 +41,7 @@ export interface ReplicaSetupOptions {
   readonly onParts?: (parts: Parts) => void;
 }
 
-/** A file that is made because another one was lost. */
-export interface RecoverOptions {
+interface RecoverOptions {
   /** Above every one that the lost file may have taken part in. */
   readonly view: number;
   /** How often this replica's file has been made anew; 1: for the first time. */
@@ -60,6 +59,7 @@ export function replicaSetup(options: ReplicaSetupOptions = {}): EngineSetup {
     checkpointAfter: (op) => checkpointAfter(geometry, op),
     hasPulses: true,
     format: () => replicaFile(options, null),
+    reformat: (view, times) => replicaFile(options, { view, times }),
     open: (machine, context) => open(options, geometry, machine, context),
     retire: (pool) => putOnShelf(pool),
     file: fileReader(geometry),
@@ -67,7 +67,7 @@ export function replicaSetup(options: ReplicaSetupOptions = {}): EngineSetup {
 }
 
 /** The writes of a fresh file; `recover`: of one that takes the place of a lost one. */
-export function replicaFile(
+function replicaFile(
   options: ReplicaSetupOptions,
   recover: RecoverOptions | null,
 ): readonly FileWrite[] {

@@ -64,7 +64,7 @@ export class History {
   readonly #roots: Map<number, string> = new Map();
   readonly #checkpointAfter: ((op: number) => number) | null;
   #checkpointNext: number;
-  readonly #noops: Map<number, U64> = new Map();
+  readonly #noops: Map<number, { client: ClientName; timestamp: U64 }> = new Map();
   #opAckedMax: number = 0;
   /** The reference's root after so many commits. */
   #root: string = '';
@@ -202,9 +202,10 @@ export class History {
   }
 
   /** An operation that does nothing was answered. */
-  onNoop(op: number, timestamp: U64): void {
+  onNoop(client: ClientName, op: number, timestamp: U64): void {
     check(!this.#commitOf.has(op), 'order', () => `noop ${op} is also an applied operation`);
-    this.#noops.set(op, timestamp);
+    this.#noops.set(op, { client, timestamp });
+    this.#world.coverage.add('noops');
     this.#opAckedMax = Math.max(this.#opAckedMax, op);
   }
 
@@ -312,9 +313,7 @@ export class History {
     });
     for (const [op, register] of this.#registers)
       entries.push({ op, ...register, kind: 'register' });
-    for (const [op, timestamp] of this.#noops) {
-      entries.push({ op, timestamp, client: null, kind: 'noop' });
-    }
+    for (const [op, noop] of this.#noops) entries.push({ op, ...noop, kind: 'noop' });
     new OrderAudit(this.#sessions, entries, this.#registerResends).check();
   }
 }

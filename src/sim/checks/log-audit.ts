@@ -25,6 +25,7 @@ import {
   headerValid,
   initHeader,
   Offset,
+  OPERATION_NOOP,
   OPERATION_REGISTER,
   PrepareOffset,
   ReplyOffset,
@@ -127,6 +128,7 @@ function replyBody(
     writeU32(body, 0, geometry.requestSizeMax - HEADER_SIZE);
     return body;
   }
+  if (operation === OPERATION_NOOP) return new Uint8Array(0);
   const commit = history.commitAt(op);
   demand(commit !== null, op, 'was never executed');
   const request = prepare.subarray(HEADER_SIZE, readSize(prepare));

@@ -19,6 +19,7 @@ import type { LatencyRange } from '../world/latency.ts';
 import { Stream, World } from '../world/world.ts';
 import { ClusterNetwork, type ClusterNetworkOptions } from './network.ts';
 import type { ClusterOptions } from './options.ts';
+import { RecoverClient } from './recover-client.ts';
 import { Site } from './site.ts';
 
 const CLIENT_DEFAULT: Omit<ClientOptions, 'cluster' | 'release' | 'checksum' | 'index'> = {
@@ -58,6 +59,9 @@ const SITE_FAULTS: Partial<FaultOptions> = {
 
 const CLOCK_RIGHT: ClockOptions = { offsetNs: 0, driftPpm: 0, monoStartNs: 0 };
 
+/** Streams of chance of the clients that recover files, above those of others. */
+const RECOVER_CLIENTS = 1000;
+
 /** What time makes due is done within this while nothing else goes on, nanoseconds. */
 const OVERDUE_NS = 3_000_000_000;
 
@@ -72,6 +76,7 @@ export class Assembly {
   readonly #options: ClusterOptions;
   readonly #subject: Subject;
   readonly #workload: Workload;
+  #recoveries: number = 0;
 
   constructor(options: ClusterOptions) {
     const { seed, trace, replicaCount, quorums } = options;
@@ -88,7 +93,7 @@ export class Assembly {
       replicationQuorum: quorums.replication,
       durable: (replica) => this.site(replica).file,
       held: (replica, op, bytes, offset) => this.site(replica).held(op, bytes, offset),
-      isRotting: this.isRotting,
+      isRotting: this.isRotting || (options.faults?.reformats ?? 0) > 0,
     });
     this.sites = engines.map((engine, index) => this.#makeSite(engine, index));
     const ends = this.sites.map((site) => site.process);
@@ -107,7 +112,7 @@ export class Assembly {
     return this.sites.map((site) => site.index);
   }
 
-  /** Files lose what was written to them. */
+  /** Files lose some of what was written to them. */
   get isRotting(): boolean {
     return (this.#options.faults?.corruptions ?? 0) > 0;
   }
@@ -127,6 +132,17 @@ export class Assembly {
     };
     const own = { cluster, release, checksum, index };
     return new SimClient(this.world, parts, { ...CLIENT_DEFAULT, ...this.#options.client, ...own });
+  }
+
+  /** Commits what has to be committed before a lost file may be made again; then says the view. */
+  recover(name: string, onDone: (view: number) => void): void {
+    const { cluster, release } = this.#options.engine(0);
+    const networks = this.sites.map((site) => site.network);
+    const prng = this.world.prng(Stream.client, RECOVER_CLIENTS + this.#recoveries++);
+    const line = new ClusterLine(this.world, networks, prng, { minNs: 0, maxNs: 1_000_000 });
+    const context = { cluster, release, checksum };
+    const parts = { line, history: this.history, context, prng };
+    new RecoverClient(this.world, parts, name, onDone).start();
   }
 
   /** Whether these replicas have executed the same, everything that anybody was told is done. */

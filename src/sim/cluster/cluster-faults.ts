@@ -12,7 +12,7 @@
  * that are neither at the end of the log nor in a checkpoint yet.
  */
 import { PIPELINE_MAX } from '../../engine/index.ts';
-import type { Prng } from '../../stdx/index.ts';
+import { assert, type Prng } from '../../stdx/index.ts';
 import type { CrashOutcome } from '../disk/sector-store.ts';
 import { drawLatency, type LatencyTail } from '../world/latency.ts';
 import { Stream, type World } from '../world/world.ts';
@@ -26,8 +26,10 @@ export interface ClusterFaultOptions {
   readonly pauses: number;
   readonly partitions: number;
   readonly crashesOfAll: number;
-  /** Sectors of the log. */
+  /** Sectors of the log. Not together with reformats. */
   readonly corruptions: number;
+  /** Files that are lost as a whole, and made again. */
+  readonly reformats: number;
   /** Between two of them. */
   readonly pause: LatencyTail;
   readonly pausedFor: LatencyTail;
@@ -39,6 +41,7 @@ export const CLUSTER_FAULTS_NONE: ClusterFaultOptions = {
   partitions: 0,
   crashesOfAll: 0,
   corruptions: 0,
+  reformats: 0,
   pause: { minNs: 10_000_000, meanNs: 500_000_000 },
   pausedFor: { minNs: 1_000_000, meanNs: 1_000_000_000 },
   partition: {
@@ -48,7 +51,7 @@ export const CLUSTER_FAULTS_NONE: ClusterFaultOptions = {
   },
 };
 
-type ClusterFault = 'pause' | 'partition' | 'crash-of-all' | 'corruption';
+type ClusterFault = 'pause' | 'partition' | 'crash-of-all' | 'corruption' | 'reformat';
 
 /** What has been executed so long ago is in the log for certain, and followed by more. */
 const OLD_OPS: number = 2 * PIPELINE_MAX;
@@ -68,6 +71,10 @@ export class ClusterFaults {
   readonly #isRotten: Map<number, Set<number>> = new Map();
   /** Replicas that may lose anything. */
   readonly #frail: ReadonlySet<number>;
+  readonly #recover: (name: string, onDone: (view: number) => void) => void;
+  /** Replicas without a file that has joined, at most. */
+  readonly #voicelessMax: number;
+  #recoveries: number = 0;
   #isFrozen: boolean = false;
 
   constructor(
@@ -78,9 +85,14 @@ export class ClusterFaults {
       /** Of its log. */
       slots: number;
       quorums: ClusterQuorums;
+      /** Commits what must be committed before a lost file may be made again. */
+      recover: (name: string, onDone: (view: number) => void) => void;
     },
     options: ClusterFaultOptions,
   ) {
+    assert(options.corruptions === 0 || options.reformats === 0, 'ClusterFaults: too much');
+    this.#recover = parts.recover;
+    this.#voicelessMax = parts.sites.length - parts.quorums.viewChange;
     this.#world = world;
     this.#sites = parts.sites;
     this.#options = options;
@@ -92,6 +104,7 @@ export class ClusterFaults {
       ...new Array<ClusterFault>(options.partitions).fill('partition'),
       ...new Array<ClusterFault>(options.crashesOfAll).fill('crash-of-all'),
       ...new Array<ClusterFault>(options.corruptions).fill('corruption'),
+      ...new Array<ClusterFault>(options.reformats).fill('reformat'),
     ];
     this.#prng.shuffle(this.#left);
     const indexes = parts.sites.map((site) => site.index);
@@ -147,6 +160,9 @@ export class ClusterFaults {
       case 'corruption':
         this.#corrupt();
         return;
+      case 'reformat':
+        this.#reformat();
+        return;
     }
   }
 
@@ -159,6 +175,15 @@ export class ClusterFaults {
       const isIt = process.isUp && process.isPaused && process.lives === lives;
       if (isIt && !this.#isFrozen) process.resume();
     });
+  }
+
+  /** A file is lost. Somebody notices, and has it made again as the rules want it. */
+  #reformat(): void {
+    const site = this.#prng.pick(this.#sites);
+    const voiceless = this.#sites.filter((one) => one === site || !one.hasJoined);
+    if (voiceless.length > this.#voicelessMax || !site.hasJoined) return;
+    site.lose();
+    this.#recover(`recovery ${this.#recoveries++}`, (view) => site.reformat(view + 2));
   }
 
   #corrupt(): void {

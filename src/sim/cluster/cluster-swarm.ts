@@ -50,6 +50,7 @@ export const CLUSTER_SWARM_COUNTERS: readonly Counter[] = [
   'sectorsLost',
   'sectorsTorn',
   'corruptions',
+  'reformats',
   'checkpoints',
   'logWraps',
   'replayedOps',
@@ -110,8 +111,10 @@ export function clusterSwarm(seed: number, wanted: ClusterSwarmOptions = {}): Cl
   const geometry = drawGeometry(prng);
   const isFar = prng.chance(1, 3);
   const isRotten = replicaCount > 1 && prng.chance(1, 4);
-  const { clocks, isGood } = drawClocks(prng, replicaCount, quorums);
-  const faults = drawFaults(prng, isRotten);
+  const faults = drawFaults(prng, isRotten, replicaCount);
+  // Whoever has lost a file needs all the others, their clocks included.
+  const badMax = (faults.reformats ?? 0) > 0 ? 0 : replicaCount - quorums.replication;
+  const { clocks, isGood } = drawClocks(prng, replicaCount, badMax);
   // With rot, whatever is missing in the core may be outside of it.
   const core = drawCore(prng, quorums, isRotten ? isGood.map(() => true) : isGood, isRotten);
   const setup = { ...wanted.setup, geometry, replicaCount, topology };
@@ -203,9 +206,8 @@ function drawPeers(prng: Prng, isFar: boolean): Partial<ClusterNetworkOptions> {
 function drawClocks(
   prng: Prng,
   replicaCount: number,
-  quorums: ClusterQuorums,
+  badMax: number,
 ): { clocks: ClockOptions[]; isGood: boolean[] } {
-  const badMax = replicaCount - quorums.replication;
   const badCount = prng.chance(1, 2) ? 0 : prng.between(0, badMax);
   const isGood = Array.from({ length: replicaCount }, (_, index) => index >= badCount);
   prng.shuffle(isGood);
@@ -235,13 +237,19 @@ function drawSiteFaults(prng: Prng, isClockGood: boolean): Partial<FaultOptions>
   };
 }
 
-function drawFaults(prng: Prng, isRotten: boolean): Partial<ClusterFaultOptions> {
+function drawFaults(
+  prng: Prng,
+  isRotten: boolean,
+  replicaCount: number,
+): Partial<ClusterFaultOptions> {
+  const mayLose = !isRotten && replicaCount > 2 && prng.chance(1, 5);
   const modes: readonly PartitionMode[] = ['uniform-size', 'uniform-node', 'isolate'];
   return {
     pauses: sometimes(prng, 4),
     partitions: sometimes(prng, 6),
     crashesOfAll: prng.chance(1, 4) ? prng.between(1, 2) : 0,
     corruptions: isRotten ? prng.between(1, 30) : 0,
+    reformats: mayLose ? prng.between(1, 3) : 0,
     pause: { minNs: 10 * MS, meanNs: prng.pick([100, 500, 2000]) * MS },
     pausedFor: { minNs: MS, meanNs: prng.pick([100, 1000, 5000]) * MS },
     partition: {

@@ -46,7 +46,10 @@ class ClusterRun {
     this.#cluster = new Assembly(options);
     const { world, sites, network, slots } = this.#cluster;
     const faults = { ...CLUSTER_FAULTS_NONE, ...options.faults };
-    const parts = { sites, network, slots, quorums: options.quorums };
+    const { quorums } = options;
+    const recover = (name: string, onDone: (view: number) => void): void =>
+      this.#cluster.recover(name, onDone);
+    const parts = { sites, network, slots, quorums, recover };
     this.#faults = new ClusterFaults(world, parts, faults);
     const budget: Budget = { requestsLeft: options.requests ?? 160 };
     this.#clients = Array.from({ length: options.clients ?? 6 }, (_, index) => {
@@ -61,7 +64,9 @@ class ClusterRun {
     this.#faults.start();
     for (const client of this.#clients) client.start();
     this.#endure();
-    const core = this.#options.core ?? all;
+    // Who has just got another file has no voice yet: it takes all the others to give it one.
+    const hasVoices = sites.every((site) => site.hasJoined);
+    const core = hasVoices ? (this.#options.core ?? all) : all;
     this.#heal(core);
     this.#converge(core);
     if (core.length < all.length) {

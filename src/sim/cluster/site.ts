@@ -4,7 +4,7 @@
  * does.
  */
 import type { HaltCode, TraceValue } from '../../engine/index.ts';
-import type { Prng } from '../../stdx/index.ts';
+import { assert, type Prng } from '../../stdx/index.ts';
 import type { MessagePool } from '../../wire/index.ts';
 import type { History } from '../checks/history.ts';
 import { ObservedMachine } from '../checks/observed-machine.ts';
@@ -12,14 +12,7 @@ import type { PeerAudit } from '../checks/peer-audit.ts';
 import { Witness } from '../checks/witness.ts';
 import { Network, type NetworkOptions } from '../clients/network.ts';
 import { Disk, type DiskOptions } from '../disk/disk.ts';
-import type {
-  EngineSetup,
-  FileReader,
-  FileState,
-  FileWrite,
-  Held,
-  ReadFile,
-} from '../engine-setup.ts';
+import type { EngineSetup, FileReader, FileState, Held, ReadFile } from '../engine-setup.ts';
 import { type FaultOptions, FaultPlan } from '../faults.ts';
 import { Clock, type ClockOptions } from '../process/clock.ts';
 import type { Progress } from '../process/life.ts';
@@ -55,6 +48,8 @@ export class Site {
   readonly #history: History;
   readonly #read: ReadFile;
   readonly #prng: Prng;
+  #isLost: boolean = false;
+  #reformats: number = 0;
   #machine: ObservedMachine | null = null;
   #pool: MessagePool | null = null;
   /** Operations applied when its digest was last looked at. */
@@ -107,13 +102,32 @@ export class Site {
     this.process.start(life);
   }
 
-  /** Its file is lost; another one is put in its place. It must be down. */
-  reformat(writes: readonly FileWrite[]): void {
-    check(!this.process.isUp, 'engine-crash', () => `r${this.index} runs while it is formatted`);
-    this.#world.coverage.add('reformats');
-    this.#world.note(`r${this.index}`, 'reformat', '');
+  /** Its file is lost for good. It does not start again before there is another one. */
+  lose(): void {
+    this.faults.hold();
+    if (this.process.isUp) this.process.crash('old');
+    this.#isLost = true;
+    this.#world.note(`r${this.index}`, 'lost', '');
     this.disk.erase();
+  }
+
+  /** It has a file, and has taken part with it: its voice counts. */
+  get hasJoined(): boolean {
+    return !this.#isLost && !this.file.isRecovered;
+  }
+
+  /** Another file takes the place of the lost one; then it starts. */
+  reformat(view: number): void {
+    assert(this.#isLost, 'Site: its file is there');
+    const writes = this.#options.engine.reformat?.(view, ++this.#reformats);
+    assert(writes !== undefined, 'Site: its engine has no way to make a file again');
+    this.#world.coverage.add('reformats');
+    this.#world.note(`r${this.index}`, 'reformat', `view ${view}`);
     for (const { offset, bytes } of writes) this.disk.install(offset, bytes);
+    this.#isLost = false;
+    this.#options.audit.onReformat(this.index);
+    this.faults.resume();
+    this.start();
   }
 
   /** Up and running, as soon as possible, and nothing more befalls it. */
@@ -122,7 +136,7 @@ export class Site {
     this.network.calm();
     this.disk.limit(Number.MAX_SAFE_INTEGER);
     if (this.process.isPaused) this.process.resume();
-    if (!this.process.isUp) this.start();
+    if (!this.process.isUp && !this.#isLost) this.start();
   }
 
   /** What its file says, without its help. */
@@ -137,6 +151,7 @@ export class Site {
   }
 
   held(op: number, bytes: Uint8Array, offset: number): Held {
+    if (this.#isLost) return 'other';
     return this.reader.held(this.#read, op, bytes, offset);
   }
 
@@ -183,7 +198,7 @@ export class Site {
   #onRestart(): void {
     this.#world.coverage.add('selfRestarts');
     this.#world.after(0, () => {
-      if (!this.process.isUp) this.start();
+      if (!this.process.isUp && !this.#isLost) this.start();
     });
   }
 

@@ -59,6 +59,7 @@ export const CLUSTER_COUNTERS = [
   'pauses',
   'corruptions',
   'selfRestarts',
+  'noops',
   'reformats',
   'crashesOfPrimary',
   'crashesOfAll',
