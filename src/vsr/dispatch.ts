@@ -87,10 +87,11 @@ export class Dispatch {
 
   /** An update of the superblock is durable: what waited for it may be said. */
   onSuperblock(): void {
-    const { backup, viewChange, sync, outbox } = this.#parts;
+    const { backup, primary, viewChange, sync, outbox } = this.#parts;
     sync.onSuperblock();
     if (outbox.halted) return;
     viewChange.onSuperblock();
+    primary.acknowledgeOwn();
     backup.sendOks();
   }
 

@@ -329,7 +329,7 @@ function makeParts(options: ReplicaOptions, release: number): Parts {
     sectors,
     isSolo: member.isSolo,
     onDurable: (op) => {
-      if (member.isPrimary) parts.primary.onDurable(op);
+      if (member.isPrimary) parts.primary.acknowledgeOwn();
       else parts.backup.onDurable(op);
     },
     onDamage: (op) => {

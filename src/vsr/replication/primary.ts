@@ -48,6 +48,15 @@ interface Entry {
   isQuorum: boolean;
 }
 
+interface Early {
+  readonly from: number;
+  readonly op: number;
+  /** 16 bytes. */
+  readonly checksum: Uint8Array;
+}
+
+/** More than all replicas have to acknowledge at the beginning of a view. */
+const EARLY_MAX: number = 8 * PIPELINE_MAX;
 /** At first an acknowledgement is expected within half of this. */
 const RTT_START_NS = 50_000_000;
 const ATTEMPTS_MAX = 6;
@@ -58,6 +67,8 @@ export class Primary {
   readonly #pipeline: Entry[] = [];
   /** As backups see us: when to speak lest they lose patience. */
   readonly #detector: FaultDetector = new FaultDetector();
+  /** Acknowledgements that came before everything else was ready to begin. */
+  readonly #early: Early[] = [];
   #timestamp: U64 = { hi: 0, lo: 0 };
   /** The highest commit number that has been sent. */
   #announced: number = 0;
@@ -108,20 +119,23 @@ export class Primary {
       const header = log.header(op);
       assert(header !== null && log.isClean(op), 'Primary: the log is not complete');
       this.#timestamp = u64Max(this.#timestamp, readU64(header, PrepareOffset.timestamp));
-      const acks = 1 << member.replica;
-      const entry = { op, acks, inferred: 0, sentNs: outbox.now.monoNs, isQuorum: false };
+      const entry = { op, acks: 0, inferred: 0, sentNs: outbox.now.monoNs, isQuorum: false };
       this.#pipeline.push(entry);
     }
     this.#isAbdicating = false;
     this.#announced = 0;
     this.#detector.reset(outbox.now.monoNs);
-    this.#countQuorums();
+    this.acknowledgeOwn();
+    for (const { from, op, checksum } of this.#early.splice(0)) {
+      if (log.has(op, checksum, 0)) this.#acknowledge(op, from);
+    }
   }
 
   /** Leads no more: acknowledgements of this view mean nothing in another. */
   close(): void {
     const { deadlines } = this.#parts;
     this.#pipeline.length = 0;
+    this.#early.length = 0;
     deadlines.clear('prepare');
     deadlines.clear('heartbeat');
     deadlines.clear('abdicate');
@@ -180,19 +194,28 @@ export class Primary {
     this.#sendCommit();
   }
 
-  /** Our own copy is durable. */
-  onDurable(op: number): void {
-    this.#acknowledge(op, this.#parts.member.replica);
+  /** Counts our own copies, where a backup might acknowledge them. */
+  acknowledgeOwn(): void {
+    const { member, log, backup } = this.#parts;
+    const own = 1 << member.replica;
+    for (const entry of this.#pipeline) {
+      if ((entry.acks & own) !== 0 || !log.isClean(entry.op)) continue;
+      if (entry.op <= backup.acknowledgeMax) this.#acknowledge(entry.op, member.replica);
+    }
   }
 
   /** A backup has a prepare of this view's log durably. */
   onPrepareOk(from: number, bytes: Uint8Array): void {
-    const { log, commits, outbox, peers } = this.#parts;
+    const { log, commits, outbox, peers, viewChange } = this.#parts;
     const op = peerNumber(bytes, PeerOffset.op);
     peers.heardOf(from, peerNumber(bytes, PeerOffset.commitMin));
     if (!commits.agrees(peerNumber(bytes, PeerOffset.commitMin), bytes, PeerOffset.digest)) {
       outbox.trace('error', 'peer-diverged', { replica: from });
       return;
+    }
+    if (viewChange.isRepairing && this.#early.length < EARLY_MAX) {
+      const checksum = bytes.slice(PeerOffset.checksum, PeerOffset.checksum + 16);
+      this.#early.push({ from, op, checksum });
     }
     const entry = this.#entry(op);
     if (entry === null || !log.has(op, bytes, PeerOffset.checksum)) return;

@@ -44,8 +44,8 @@ export class StartView {
 
   /** Tells one replica, if we are the one to tell. */
   sendTo(replica: number, nonce: Uint8Array | null): void {
-    const { member, pool, peers, commits, superblock, log } = this.#parts;
-    const isElect = member.status === 'view-change' && member.isPrimary && this.#isAnnounced;
+    const { member, pool, peers, commits, superblock, log, viewChange } = this.#parts;
+    const isElect = viewChange.isRepairing && this.#isAnnounced;
     if (!member.isNormalPrimary && !isElect) return;
     if (!member.isLogViewDurable) return;
     const headers = this.#headers();

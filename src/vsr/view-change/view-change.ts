@@ -114,6 +114,7 @@ export class ViewChange {
     this.#votes.clear();
     this.#phase = member.isPrimary ? 'collecting' : 'none';
     this.#startNs = outbox.now.monoNs;
+    this.#parts.startView.reset();
     this.#parts.admission.onOfficeLost();
     superblock.update({
       view,
