@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { parseAddresses } from '../io/index.ts';
 import { type Calibration, calibrate } from './calibration.ts';
 import type { Launcher } from './cluster-processes.ts';
-import { type LoadOptions, type LoadResult, runLoad } from './load.ts';
+import { type LoadResult, runLoad } from './load.ts';
+import type { LoadOptions } from './load-clients.ts';
 import { findListener, type ProcessReading, readProcess } from './process-meter.ts';
 import { TemporaryCluster } from './temporary-cluster.ts';
 

@@ -81,12 +81,12 @@ export class ClusterProcesses {
     return this.#slots.map(({ child }) => child?.pid ?? 0);
   }
 
-  /** Starts a replica; resolves when it listens. */
-  async start(replica: number): Promise<void> {
+  /** Starts a replica, on `addresses` if it is to see others elsewhere; resolves when it listens. */
+  async start(replica: number, addresses: string = this.addresses): Promise<void> {
     const slot = this.#slot(replica);
     assert(slot.child === null, 'ClusterProcesses: the replica runs already');
     const { launcher, files, flags = [] } = this.#options;
-    const own = this.#ports.length === 1 ? String(this.#ports[0]) : this.addresses;
+    const own = this.#ports.length === 1 ? String(this.#ports[0]) : addresses;
     const parameters = ['start', `--addresses=${own}`, ...flags, files[replica]];
     const child = spawn(launcher.executable, [...launcher.arguments, ...parameters], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

@@ -1,6 +1,6 @@
 /**
  * lab: experiments and load on real processes. Reading order: `benchmark` (what the command runs),
- * `load` (closed-loop clients), `workload` and `id-order` (the events), `cluster-processes` and
+ * `load-clients`, `load` (closed loop) and `paced-load` (open loop), `workload` and `id-order` (the events), `cluster-processes` and
  * `temporary-cluster` (real replicas), `start-time`, `dev-cluster`, `recover-replica`,
  * `process-meter` and `calibration` (what is reported beside the figures), `percentile`.
  */
@@ -28,13 +28,9 @@ export {
 export { LoadError, TemporaryClusterError } from './errors.ts';
 export { freePorts } from './free-ports.ts';
 export { ID_ORDERS, type IdOrder, IdSequence } from './id-order.ts';
-export {
-  type BatchTiming,
-  checkResults,
-  type LoadOptions,
-  type LoadResult,
-  runLoad,
-} from './load.ts';
+export { type LoadResult, runLoad } from './load.ts';
+export { type BatchTiming, checkResults, type LoadOptions } from './load-clients.ts';
+export { type PacedLoadOptions, type PacedLoadResult, runPacedLoad } from './paced-load.ts';
 export { median, type Percentiles, percentiles } from './percentile.ts';
 export { findListener, type ProcessReading, readProcess } from './process-meter.ts';
 export {

@@ -100,9 +100,12 @@ export class TemporaryCluster {
     return this.#failed.signal;
   }
 
-  /** Starts a replica again, on the port of its first life; resolves when it listens. */
-  startReplica(replica: number = 0): Promise<void> {
-    return this.#processes.start(replica);
+  /**
+   * Starts a replica again, on the port of its first life; resolves when it listens. `addresses`:
+   * where it is told that the others are, if that is not where they are.
+   */
+  startReplica(replica: number = 0, addresses?: string): Promise<void> {
+    return this.#processes.start(replica, addresses);
   }
 
   /** SIGKILL: no goodbye. Resolves when the process is gone. */
