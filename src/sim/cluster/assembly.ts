@@ -135,9 +135,10 @@ export class Assembly {
   }
 
   /** Commits what has to be committed before a lost file may be made again; then says the view. */
-  recover(name: string, onDone: (view: number) => void): void {
+  recover(onDone: (view: number) => void): void {
     const { cluster, release } = this.#options.engine(0);
     const networks = this.sites.map((site) => site.network);
+    const name = `recovery ${this.#recoveries}`;
     const prng = this.world.prng(Stream.client, RECOVER_CLIENTS + this.#recoveries++);
     const line = new ClusterLine(this.world, networks, prng, { minNs: 0, maxNs: 1_000_000 });
     const context = { cluster, release, checksum };

@@ -71,10 +71,9 @@ export class ClusterFaults {
   readonly #isRotten: Map<number, Set<number>> = new Map();
   /** Replicas that may lose anything. */
   readonly #frail: ReadonlySet<number>;
-  readonly #recover: (name: string, onDone: (view: number) => void) => void;
+  readonly #recover: (onDone: (view: number) => void) => void;
   /** Replicas without a file that has joined, at most. */
   readonly #voicelessMax: number;
-  #recoveries: number = 0;
   #isFrozen: boolean = false;
 
   constructor(
@@ -86,7 +85,7 @@ export class ClusterFaults {
       slots: number;
       quorums: ClusterQuorums;
       /** Commits what must be committed before a lost file may be made again. */
-      recover: (name: string, onDone: (view: number) => void) => void;
+      recover: (onDone: (view: number) => void) => void;
     },
     options: ClusterFaultOptions,
   ) {
@@ -183,7 +182,7 @@ export class ClusterFaults {
     const voiceless = this.#sites.filter((one) => one === site || !one.hasJoined);
     if (voiceless.length > this.#voicelessMax || !site.hasJoined) return;
     site.lose();
-    this.#recover(`recovery ${this.#recoveries++}`, (view) => site.reformat(view + 2));
+    this.#recover((view) => site.reformat(view + 2));
   }
 
   #corrupt(): void {

@@ -47,8 +47,7 @@ class ClusterRun {
     const { world, sites, network, slots } = this.#cluster;
     const faults = { ...CLUSTER_FAULTS_NONE, ...options.faults };
     const { quorums } = options;
-    const recover = (name: string, onDone: (view: number) => void): void =>
-      this.#cluster.recover(name, onDone);
+    const recover = (onDone: (view: number) => void): void => this.#cluster.recover(onDone);
     const parts = { sites, network, slots, quorums, recover };
     this.#faults = new ClusterFaults(world, parts, faults);
     const budget: Budget = { requestsLeft: options.requests ?? 160 };

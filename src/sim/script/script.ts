@@ -133,6 +133,23 @@ export class Script {
     if (part !== 'header') site.disk.corrupt(prepare[0] as number);
   }
 
+  /** Sets the wall clock of a replica by so much, either way. */
+  setClock(replica: number, ms: number): void {
+    this.#site(replica).clock.step(ms * MS);
+  }
+
+  /** The file of `replica` is lost, and made again with the consent of the others. */
+  recover(replica: number): void {
+    const site = this.#site(replica);
+    site.lose();
+    let isDone = false;
+    this.#cluster.recover((view) => {
+      site.reformat(view + 2);
+      isDone = true;
+    });
+    this.until(() => isDone);
+  }
+
   /** From now on such messages are lost; the result lets them pass again. */
   drop(filter: Filter): () => void {
     this.#filters.add(filter);
