@@ -88,14 +88,18 @@ test('a cut shows one moment though events go on while it is handed out', () => 
       for (const query of queries) check(history, query);
       const wanted = ask(history.reads);
       history.reads.cut();
-      for (;;) {
-        const block = history.reads.slice(target);
-        if (block === null) break;
-        // Steps between taking a block and writing it: its bytes must not change.
+      const steps = (): void => {
         for (let i = history.prng.below(3); i > 0; i--) {
           history.step();
           interleaved += 1;
         }
+      };
+      for (;;) {
+        steps();
+        const block = history.reads.slice(target);
+        if (block === null) break;
+        // Steps between taking a block and writing it: its bytes must not change.
+        steps();
         blocks.put(block);
       }
       assert.deepEqual(ask(blocks.restore(tables, segmentRows)), wanted);

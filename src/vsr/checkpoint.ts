@@ -33,8 +33,10 @@ import type { ReplicatedState } from './state.ts';
 import type { SuperblockStore } from './superblock.ts';
 
 const NS_PER_MS = 1_000_000;
-/** Half a millisecond, of copying and hashing for the most part. */
-const BLOCKS_PER_STEP = 2;
+/** Bytes of blocks made in a step: half a millisecond, of copying and hashing for the most part. */
+const STEP_BYTES_MAX: number = 2 * BLOCK_SIZE_MAX;
+/** What a small block counts as. */
+const BLOCK_BYTES_MIN: number = BLOCK_SIZE_MAX / 16;
 /** Operations beyond a cut that are let through before the first of its blocks is made. */
 const FREE_OPS = 4;
 
@@ -145,7 +147,12 @@ export class Checkpoints {
 
   /** A block or two further; called at the end of every step. */
   advance(): void {
-    for (let i = 0; i < BLOCKS_PER_STEP && this.#makeNext(); i++);
+    for (let left = STEP_BYTES_MAX; left > 0; ) {
+      const size = this.#makeNext();
+      if (size < 0) break;
+      // A deletion costs nothing, and nothing would come back from the disk for it.
+      if (size > 0) left -= Math.max(size, BLOCK_BYTES_MIN);
+    }
     this.#writer.advance();
     if (this.#phase === 'flush' && this.#writer.settle()) this.#updateSuperblock();
   }
@@ -256,17 +263,19 @@ export class Checkpoints {
     this.#chunks.length = 0;
   }
 
-  /** Makes the next block or piece of the manifest; `false`: there is none now, or no room. */
-  #makeNext(): boolean {
-    if (this.#phase === 'flush' || this.#phase === 'superblock' || !this.#isOpen) return false;
-    if (this.#phase === 'idle' && this.#isHeld) return false;
+  /** Makes the next block or piece of the manifest; its size, −1: there is none now, or no room. */
+  #makeNext(): number {
+    if (this.#phase === 'flush' || this.#phase === 'superblock' || !this.#isOpen) return -1;
+    if (this.#phase === 'idle' && this.#isHeld) return -1;
     const buffer = this.#writer.buffer();
-    if (buffer === null) return false;
+    if (buffer === null) return -1;
     if (this.#phase === 'idle') return this.#write(this.#blockAhead(buffer), buffer);
     if (this.#phase === 'blocks') {
       const block = this.#nextBlock(buffer);
-      this.#blocksMade++;
-      if (block !== null) return this.#write(block, buffer);
+      if (block !== null) {
+        this.#blocksMade++;
+        return this.#write(block, buffer);
+      }
       this.#chunkCount = this.blocks.beginManifest();
       this.#phase = 'manifest';
     }
@@ -292,33 +301,33 @@ export class Checkpoints {
     return this.sessionBlocks.slice();
   }
 
-  /** Gives a block a place of its own and hands it to the disk. `false`: there is none. */
-  #write(block: Block | null, buffer: Uint8Array): boolean {
-    if (block === null) return false;
+  /** Gives a block a place of its own and hands it to the disk; its size, −1: there is none. */
+  #write(block: Block | null, buffer: Uint8Array): number {
+    if (block === null) return -1;
     const { kind, index, bytes } = block;
     assert(bytes.length <= BLOCK_SIZE_MAX, 'Checkpoints: block too large');
     if (bytes.length === 0) {
       this.blocks.delete(kind, index);
-      return true;
+      return 0;
     }
     const isInPlace = bytes.buffer === buffer.buffer && bytes.byteOffset === buffer.byteOffset;
     if (!isInPlace) buffer.set(bytes);
     const checksum = block.checksum ?? this.#checksumOf(buffer, bytes.length);
     this.#writer.write(this.blocks.replace(kind, index, bytes.length, checksum), bytes.length);
-    return true;
+    return bytes.length;
   }
 
-  #writeNextChunk(buffer: Uint8Array): boolean {
+  #writeNextChunk(buffer: Uint8Array): number {
     if (this.#chunks.length === this.#chunkCount) {
       this.#phase = 'flush';
-      return false;
+      return -1;
     }
     const size = this.blocks.encodeChunk(this.#chunks.length, buffer);
     const chunk = this.blocks.placeChunk(size, this.#checksumOf(buffer, size));
     this.#chunks.push(chunk);
     this.#writer.write(chunk.offset, size);
     if (this.#chunks.length === this.#chunkCount) this.#phase = 'flush';
-    return true;
+    return size;
   }
 
   #updateSuperblock(): void {
