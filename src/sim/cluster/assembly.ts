@@ -185,7 +185,7 @@ export class Assembly {
       subject: this.#subject,
       history: this.history,
       clock: options.clocks?.[index] ?? CLOCK_RIGHT,
-      disk: { ...DISK_DEFAULT, ...options.disk },
+      disk: { ...DISK_DEFAULT, ...options.disk, ...options.siteDisks?.[index] },
       network: { ...NETWORK_DEFAULT, ...options.network },
       faults: { ...FAULTS_NONE, ...SITE_FAULTS, ...options.siteFaults?.[index] },
       listensEarly: draw.chance(1, 2),
