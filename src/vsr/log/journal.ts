@@ -138,14 +138,16 @@ export class Journal {
       }
       if (writing === this.#writesMax) return;
       if (write.phase === 'waiting') {
-        const isBusy = this.#writes.some(
-          (other) => other.slot === write.slot && other.phase !== 'waiting',
-        );
-        if (isBusy) continue;
+        if (this.isSlotBusy(write.slot)) continue;
         this.#writeBody(write);
       }
       writing++;
     }
+  }
+
+  /** Whether something is being written to the slot. */
+  isSlotBusy(slot: number): boolean {
+    return this.#writes.some((write) => write.slot === slot && write.phase !== 'waiting');
   }
 
   onWritten(token: number): void {

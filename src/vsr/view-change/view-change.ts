@@ -30,7 +30,7 @@ type Phase = 'none' | 'collecting' | 'repairing';
 type Selected = Selection & { readonly kind: 'selected' };
 
 /** What a replica has said, or would say, of its log: as in a vote. */
-interface Account {
+export interface Account {
   readonly op: number;
   readonly headers: readonly (Uint8Array | null)[];
 }
@@ -105,7 +105,7 @@ export class ViewChange {
   enter(view: number): void {
     const { member, primary, backup, superblock, commits, outbox, deadlines, peers } = this.#parts;
     assert(view > member.view, 'ViewChange: not a newer view');
-    if (member.logView === member.view) this.#account = this.#collect();
+    if (member.logView === member.view) this.#account = this.collect();
     assert(this.#account !== null, 'ViewChange: nothing to say');
     primary.close();
     backup.close();
@@ -224,12 +224,24 @@ export class ViewChange {
   /** The primary-to-be goes on as far as it can; called at the end of every step. */
   advance(): void {
     if (this.#phase !== 'repairing') return;
-    const { member, repair, startView, commits, state, log } = this.#parts;
+    const { member, repair, startView, state, log } = this.#parts;
     if (!member.isLogViewDurable || !repair.areHeadersComplete()) return;
     startView.announce();
-    if (state.commitMin < commits.commitMax || commits.isReading) return;
+    if (!this.isCaughtUp) return;
     if (log.head > state.commitMin + PIPELINE_MAX || !this.#isPipelineAtHand()) return;
     this.#begin();
+  }
+
+  /** Everything known to be committed is executed, and nothing is on its way to be. */
+  get isCaughtUp(): boolean {
+    const { commits, state } = this.#parts;
+    return state.commitMin >= commits.commitMax && !commits.isReading;
+  }
+
+  /** Which log the view begins with, as far as these votes tell. */
+  select(votes: readonly Vote[]): Selection {
+    const { quorums, replicaCount } = this.#parts.member;
+    return selectLog(votes, quorums, replicaCount);
   }
 
   #begin(): void {
@@ -288,7 +300,7 @@ export class ViewChange {
   }
 
   /** From the head down to something certainly committed; blanks where nothing is known. */
-  #collect(): Account {
+  collect(): Account {
     const { log, commits, superblock } = this.#parts;
     const told = superblock.newest.viewHeaders;
     const toldOp = told.length > 0 ? opOf(told[0]) : 0;
@@ -375,7 +387,7 @@ export class ViewChange {
     const { member, outbox, checkpoints, state, geometry } = this.#parts;
     if (this.#phase !== 'collecting' || !member.isViewDurable || !member.isLogViewDurable) return;
     const votes = [this.#ownVote(), ...this.#votes.values()];
-    const selection = selectLog(votes, member.quorums, member.replicaCount);
+    const selection = this.select(votes);
     if (selection.kind === 'wait') return;
     if (selection.kind === 'stuck') {
       outbox.trace('warn', 'view-undecidable', { view: member.view, op: selection.op });
