@@ -192,7 +192,8 @@ export class Checkpoints {
 
   /**
    * From now on nothing is written ahead. Returns whether everything that was is durable and no
-   * checkpoint is under way: then the file is as {@link blocks} describes it, and stays so.
+   * checkpoint is under way: then the file is as {@link blocks} describes it, and stays so as long
+   * as nothing is executed.
    */
   hold(): boolean {
     this.#isHeld = true;
@@ -258,6 +259,8 @@ export class Checkpoints {
       startNs: outbox.now.monoNs,
     };
     this.#phase = 'blocks';
+    // Operations are executed: nobody else works on the file.
+    this.#isHeld = false;
     this.#blocksMade = 0;
     this.#isMachineDone = false;
     this.#chunks.length = 0;
