@@ -92,7 +92,7 @@ export class Dispatch {
     if (outbox.halted) return;
     viewChange.onSuperblock();
     primary.acknowledgeOwn();
-    backup.sendOks();
+    backup.onSuperblock();
   }
 
   #onControl(from: number, command: number, bytes: Uint8Array): void {

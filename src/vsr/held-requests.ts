@@ -10,7 +10,7 @@ import { assert, bytesEqual } from '../stdx/index.ts';
 import { type Message, Offset, PrepareOffset, RequestOffset } from '../wire/index.ts';
 import { clientKey } from './clients.ts';
 import type { Parts } from './parts.ts';
-import { HOLD_MAX_NS, HOLD_MIN_NS } from './timing/intervals.ts';
+import { HOLD_DELAY_MAX_NS, HOLD_MAX_NS, HOLD_MIN_NS } from './timing/intervals.ts';
 
 interface Held {
   readonly message: Message;
@@ -60,8 +60,9 @@ export class HeldRequests {
     if (held === undefined) return;
     const at = PrepareOffset.requestChecksum;
     if (!bytesEqual(prepare, at, held.message.bytes, Offset.checksum, 16)) return;
-    const delayNs = this.#parts.outbox.now.monoNs - held.sinceNs;
-    if (!held.isForwarded) this.#delayNs = (4 * this.#delayNs + delayNs) / 5;
+    // Also when it was passed on: or a patience that is too short would never grow.
+    const delayNs = Math.min(this.#parts.outbox.now.monoNs - held.sinceNs, HOLD_DELAY_MAX_NS);
+    this.#delayNs = (4 * this.#delayNs + delayNs) / 5;
     this.#drop(client);
   }
 

@@ -76,13 +76,14 @@ export class Repair {
     const high = Math.min(log.head, state.commitMin + LOOKED_AT_MAX);
     for (let op = state.commitMin + 1; op <= high; op++) {
       if (this.#isHere(op)) continue;
-      if (log.header(op) === null || !log.isCanonical(op)) {
+      const dueNs = this.#dueNs(op, nowNs);
+      nextNs = Math.min(nextNs, Math.max(dueNs, nowNs + REPAIR_RETRY_NS / 4));
+      if (dueNs > nowNs) continue;
+      if (!log.isCanonical(op)) {
         if (missingLow < 0) missingLow = op;
         missingHigh = op;
       }
-      const dueNs = this.#dueNs(op, nowNs);
-      if (dueNs <= nowNs) this.#ask(op, nowNs);
-      nextNs = Math.min(nextNs, Math.max(dueNs, nowNs + REPAIR_RETRY_NS / 4));
+      this.#ask(op, nowNs);
     }
     if (high < log.head && log.chainLow > high) {
       missingLow = missingLow < 0 ? high + 1 : missingLow;

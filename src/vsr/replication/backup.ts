@@ -30,6 +30,8 @@ export class Backup {
   readonly #detector: FaultDetector = new FaultDetector();
   /** The primary's clock in the last commit message of this view. */
   #heartbeatNs: number = 0;
+  /** Something durable could not be acknowledged yet. */
+  #hasWithheld: boolean = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -120,7 +122,14 @@ export class Backup {
     this.sendOk(op);
   }
 
-  /** Acknowledges everything that could not be acknowledged before. */
+  /** The superblock has moved on: what had to wait for that is acknowledged. */
+  onSuperblock(): void {
+    if (!this.#hasWithheld) return;
+    this.#hasWithheld = false;
+    this.sendOks();
+  }
+
+  /** Acknowledges everything that the primary may not know to be here. */
   sendOks(): void {
     const { member, log } = this.#parts;
     if (!member.isNormalBackup) return;
@@ -132,7 +141,11 @@ export class Backup {
   /** Acknowledges `op` to the primary, if that may be done now. */
   sendOk(op: number): void {
     const { member, log, pool, state, peers } = this.#parts;
-    if (!member.isNormalBackup || !this.mayAcknowledge(op)) return;
+    if (!member.isNormalBackup || !log.isClean(op) || !log.isCanonical(op)) return;
+    if (!this.mayAcknowledge(op)) {
+      this.#hasWithheld = true;
+      return;
+    }
     const message = pool.acquire('small');
     if (message === null) return;
     const header = log.header(op);
@@ -150,14 +163,12 @@ export class Backup {
   }
 
   /**
-   * Whether an acknowledgement of `op` would be true for ever. Those that lie far beyond the next
+   * Whether an acknowledgement of `op`, which is durable, would be true for ever. Those that lie far beyond the next
    * checkpoint wait for it: when one of them commits, a quorum has that checkpoint, and the log
    * before it may be overwritten.
    */
   mayAcknowledge(op: number): boolean {
-    const { member, log } = this.#parts;
-    if (!member.isLogViewDurable || !log.isClean(op) || !log.isCanonical(op)) return false;
-    return op <= this.acknowledgeMax;
+    return this.#parts.member.isLogViewDurable && op <= this.acknowledgeMax;
   }
 
   get acknowledgeMax(): number {
