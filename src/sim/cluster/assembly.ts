@@ -8,6 +8,7 @@ import { History } from '../checks/history.ts';
 import { PeerAudit } from '../checks/peer-audit.ts';
 import { type Budget, type ClientOptions, SimClient } from '../clients/client.ts';
 import { ClusterLine } from '../clients/cluster-line.ts';
+import type { ClientLine } from '../clients/line.ts';
 import type { NetworkOptions } from '../clients/network.ts';
 import { DISK_DEFAULT } from '../disk/disk.ts';
 import type { EngineSetup } from '../engine-setup.ts';
@@ -121,11 +122,17 @@ export class Assembly {
     return this.sites[index] as Site;
   }
 
-  makeClient(index: number, budget: Budget): SimClient {
+  /** `wrap` may put something between the client and its line. */
+  makeClient(
+    index: number,
+    budget: Budget,
+    wrap: (line: ClientLine) => ClientLine = (line) => line,
+  ): SimClient {
     const { cluster, release } = this.#options.engine(0);
     const networks = this.sites.map((site) => site.network);
     const parts = {
-      line: (prng: Prng, pause: LatencyRange) => new ClusterLine(this.world, networks, prng, pause),
+      line: (prng: Prng, pause: LatencyRange) =>
+        wrap(new ClusterLine(this.world, networks, prng, pause)),
       history: this.history,
       workload: this.#workload,
       budget,
@@ -185,7 +192,7 @@ export class Assembly {
       subject: this.#subject,
       history: this.history,
       clock: options.clocks?.[index] ?? CLOCK_RIGHT,
-      disk: { ...DISK_DEFAULT, ...options.disk, ...options.siteDisks?.[index] },
+      disk: { ...DISK_DEFAULT, ...options.disk },
       network: { ...NETWORK_DEFAULT, ...options.network },
       faults: { ...FAULTS_NONE, ...SITE_FAULTS, ...options.siteFaults?.[index] },
       listensEarly: draw.chance(1, 2),

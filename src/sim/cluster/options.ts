@@ -30,8 +30,6 @@ export interface ClusterOptions {
   /** Between replicas. */
   readonly peers?: Partial<ClusterNetworkOptions>;
   readonly disk?: Partial<DiskOptions>;
-  /** What is different about the disk of each replica. Default: nothing. */
-  readonly siteDisks?: readonly Partial<DiskOptions>[];
   /** Clock of each replica. Default: right ones. */
   readonly clocks?: readonly ClockOptions[];
   /** What befalls each replica on its own. Default: nothing. */

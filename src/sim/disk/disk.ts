@@ -59,6 +59,7 @@ export class Disk {
   #sizeMaxBytes: number;
   #onWriteIssued: ((count: number) => void) | null = null;
   #errorsReported: number = 0;
+  #slowness: number = 1;
   readonly #errorAfter: Map<DiskOperation, number> = new Map();
 
   constructor(world: World, options: DiskOptions = DISK_DEFAULT, index: number = 0) {
@@ -126,6 +127,12 @@ export class Disk {
   /** From now on the file cannot grow beyond `sizeMaxBytes`. */
   limit(sizeMaxBytes: number): void {
     this.#sizeMaxBytes = sizeMaxBytes;
+  }
+
+  /** From now on everything takes `factor` times as long. */
+  slowDown(factor: number): void {
+    assert(factor >= 1, 'Disk: slower than by nothing');
+    this.#slowness = factor;
   }
 
   /** Injected errors reported since the last call. */
@@ -246,7 +253,7 @@ export class Disk {
 
   #later(latency: LatencyRange, action: () => void): void {
     const cycle = this.#cycle;
-    const factor = this.#prng.chance(1, 64) ? 10 : 1;
+    const factor = this.#slowness * (this.#prng.chance(1, 64) ? 10 : 1);
     const delayNs = this.#prng.between(latency.minNs, latency.maxNs) * factor;
     this.#world.after(delayNs, () => {
       if (cycle === this.#cycle) action();
