@@ -39,6 +39,8 @@ export const ExitCode = {
   loadFailed: 40,
   /** A temporary cluster could not be started, or ended by itself. */
   clusterFailed: 41,
+  /** A simulated run failed, or a campaign did not do what it claims. */
+  simulationFailed: 42,
   /** The disk failed under a running server. */
   storageFailed: 50,
   /** A replica that has proof of being different from the others. */
@@ -72,6 +74,7 @@ export const exitCodeTexts: readonly (readonly [ExitCode, string])[] = [
   [ExitCode.recoverRefused, 'the cluster cannot take a recovered replica'],
   [ExitCode.loadFailed, 'a result of the load is not what it must be'],
   [ExitCode.clusterFailed, 'a temporary cluster could not run'],
+  [ExitCode.simulationFailed, 'a simulated run found a mistake'],
   [ExitCode.storageFailed, 'the disk failed under the server'],
   [ExitCode.diverged, 'the replica differs from its cluster'],
   [ExitCode.interrupted, 'interrupted before the work was done'],

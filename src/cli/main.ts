@@ -52,6 +52,12 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import('./benchmark.ts')).define,
   },
   {
+    name: 'simulate',
+    summary: 'run clusters in a simulated world, drawn from seeds',
+    group: 'Look and measure:',
+    load: async () => (await import('./simulate.ts')).define,
+  },
+  {
     name: 'version',
     summary: 'print the version',
     group: 'Look and measure:',

@@ -3,12 +3,23 @@
  * in it is drawn from one seed, time included, so a failure is a number that anybody can run again.
  *
  * Reading order: `world/` (time, chance, fingerprint, coverage), `disk/` (what a power cut leaves),
- * `clients/` (who asks, over which network), `process` (who drives an engine), `checks/` (who
- * believes nobody), `faults`, `subjects/` (what is tried out), `single` (a whole run),
- * `crash-everywhere`, `swarm` (which run a seed is), `replica-setup` (the engine of this project).
+ * `clients/` (who asks, over which network), `process/` (who drives an engine, on which clock),
+ * `checks/` (who believes nobody), `faults`, `subjects/` (what is tried out), `single` (a whole run
+ * with one replica), `crash-everywhere`, `swarm` (which run a seed is), `replica-setup` (the engine
+ * of this project). Then several replicas: `cluster/` (links, sites, faults of all, runs and their
+ * swarm) and `script/` (a story told step by step, for tests).
  * `ledger-model/` and `ledger-workload/` are the ledger's reference and its requests.
  */
 export type { NetworkOptions } from './clients/network.ts';
+export { simulateCluster } from './cluster/cluster.ts';
+export {
+  CLUSTER_SWARM_COUNTERS,
+  type ClusterSwarm,
+  type ClusterSwarmOptions,
+  clusterQuorums,
+  clusterSwarm,
+} from './cluster/cluster-swarm.ts';
+export type { ClusterOptions, ClusterQuorums, ClusterReport } from './cluster/options.ts';
 export {
   type CrashEverywhereOptions,
   type CrashEverywhereReport,
@@ -23,6 +34,7 @@ export { type CrashPoint, FAULTS_NONE, type FaultOptions } from './faults.ts';
 export type { Life, Member, Progress } from './process/life.ts';
 export { Process } from './process/process.ts';
 export { GEOMETRY_SMALL, type ReplicaSetupOptions, replicaSetup } from './replica-setup.ts';
+export { Script, type ScriptOptions } from './script/script.ts';
 export {
   type SingleOptions,
   type SingleReport,
@@ -39,7 +51,7 @@ export type {
 } from './subjects/subject.ts';
 export { counterSubject, keyValueSubject, ledgerSubject, subjects } from './subjects/subjects.ts';
 export { SWARM_COUNTERS, type SwarmOptions, swarmOptions } from './swarm.ts';
-export { COUNTERS, type Counter, Coverage } from './world/coverage.ts';
+export { CLUSTER_COUNTERS, COUNTERS, type Counter, Coverage } from './world/coverage.ts';
 export { EventHash } from './world/event-hash.ts';
 export { EventQueue } from './world/event-queue.ts';
 export { check, type FailureCode, SimulationFailure } from './world/failure.ts';

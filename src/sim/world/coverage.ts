@@ -123,6 +123,11 @@ export class Coverage {
     for (const name of allCounters) this.add(name, other.count(name));
   }
 
+  /** Whatever is not zero, by name. */
+  entries(): readonly (readonly [Counter, number])[] {
+    return [...this.#counts].filter(([, count]) => count > 0);
+  }
+
   /** The wanted counters that are still zero, in order. */
   missing(wanted: readonly Counter[]): readonly Counter[] {
     return wanted.filter((name) => this.count(name) === 0);

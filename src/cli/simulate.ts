@@ -1,0 +1,124 @@
+/** `roundelay simulate vsr`: clusters in a simulated world, drawn from seeds. */
+import { availableParallelism } from 'node:os';
+import type { Command } from 'commander';
+import type { CampaignResult, SimulationResult } from '../lab/simulation.ts';
+import { choice, integer, usage } from './arguments.ts';
+import { ExitCode } from './exit-codes.ts';
+import { CliError } from './problem.ts';
+import { REPLICAS_MAX } from './replicas.ts';
+
+interface Options {
+  seed?: number;
+  seeds?: readonly [number, number];
+  replicaCount?: number;
+  topology?: string;
+  machine?: string;
+  jobs: number;
+  trace?: boolean;
+}
+
+const MACHINES = ['ledger', 'key-value', 'counter'] as const;
+const SEED_MAX: number = Number.MAX_SAFE_INTEGER;
+/** A campaign of so many seeds must have seen everything at least once. */
+const SEEDS_FOR_COVERAGE = 500;
+
+export function define(command: Command): void {
+  command
+    .description(
+      'Run clusters of the ledger (or of simpler machines) in a simulated world: virtual time, ' +
+        'disks that tear and rot, links that lose, partitions, pauses, power cuts, wrong clocks. ' +
+        'A seed is a whole run: the same one does the same on every machine.',
+    )
+    .argument('<protocol>', 'vsr', choice('<protocol>', ['vsr']))
+    .option('--seed <n>', 'one run (default: 0)', integer('--seed', 0, SEED_MAX))
+    .option('--seeds <a..b>', 'all runs from a to b', range)
+    .option(
+      '--replica-count <count>',
+      "instead of the seed's choice",
+      integer('--replica-count', 1, REPLICAS_MAX),
+    )
+    .option('--topology <name>', "how prepares travel, instead of the seed's choice")
+    .option('--machine <name>', MACHINES.join(', '), choice('--machine', MACHINES))
+    .option(
+      '--jobs <count>',
+      'runs at a time',
+      integer('--jobs', 1, 64),
+      Math.min(64, availableParallelism()),
+    )
+    .option('--trace', 'with --seed: print each event and effect')
+    .action((_: string, options: Options) => run(options));
+}
+
+async function run(options: Options): Promise<void> {
+  const { TOPOLOGY_NAMES } = await import('../vsr/index.ts');
+  const { topology: name, replicaCount, machine } = options;
+  const topology = TOPOLOGY_NAMES.find((one) => one === name);
+  if (name !== undefined && topology === undefined) {
+    throw usage(`--topology must be one of ${TOPOLOGY_NAMES.join(', ')}, not ${name}`);
+  }
+  const wanted = {
+    ...(replicaCount === undefined ? {} : { replicaCount }),
+    ...(topology === undefined ? {} : { topology }),
+    ...(machine === undefined ? {} : { subject: machine }),
+  };
+  // Not with the rest of the laboratory: nobody else needs a simulator.
+  const { runCampaign, runSimulation } = await import('../lab/simulation.ts');
+  if (options.seeds === undefined) {
+    const trace = options.trace === true ? (line: string): void => console.log(line) : undefined;
+    const { result, report } = runSimulation(options.seed ?? 0, wanted, trace);
+    printRun(result, options);
+    console.log(report.coverage.summary());
+    if (report.failure !== null) throw failed(1, 1, report.failure.stack ?? '');
+    return;
+  }
+  if (options.seed !== undefined) throw usage('--seed and --seeds exclude each other');
+  const [from, to] = options.seeds;
+  const { jobs } = options;
+  const onResult = (result: SimulationResult): void => {
+    if (result.failure !== null) printRun(result, options);
+  };
+  const result = await runCampaign({ from, to, jobs, wanted, onResult });
+  await printCampaign(result);
+}
+
+function printRun(result: SimulationResult, options: Options): void {
+  const { seed, replicaCount, topology, machine, hash, op, events, failure } = result;
+  const what = `${replicaCount} replicas, ${topology}, ${machine}`;
+  if (failure === null) {
+    const seconds = result.virtualSeconds.toFixed(3);
+    console.log(`seed ${seed} passed: ${what}, ${op} operations, ${events} events, ${seconds} s`);
+    console.log(`hash ${hash}`);
+    return;
+  }
+  const [first = ''] = failure.message.split('\n');
+  console.log(`FAIL seed ${seed} (${what}): ${first}`);
+  const flags = [
+    options.replicaCount === undefined ? '' : ` --replica-count ${options.replicaCount}`,
+    options.topology === undefined ? '' : ` --topology ${options.topology}`,
+    options.machine === undefined ? '' : ` --machine ${options.machine}`,
+  ];
+  console.log(`  roundelay simulate vsr --seed ${seed}${flags.join('')}`);
+}
+
+async function printCampaign(result: CampaignResult): Promise<void> {
+  const { seeds, failed: failures, seconds, coverage } = result;
+  console.log(`${seeds} seeds, ${failures} failed, ${seconds.toFixed(1)} s`);
+  console.log(coverage.summary());
+  if (failures > 0) throw failed(failures, seeds, '');
+  const { CLUSTER_SWARM_COUNTERS } = await import('../sim/index.ts');
+  const missing = seeds < SEEDS_FOR_COVERAGE ? [] : coverage.missing(CLUSTER_SWARM_COUNTERS);
+  if (missing.length === 0) return;
+  throw new CliError(`never happened: ${missing.join(', ')}`, ExitCode.simulationFailed);
+}
+
+function failed(count: number, seeds: number, stack: string): CliError {
+  if (stack !== '') console.log(stack);
+  return new CliError(`${count} of ${seeds} runs failed`, ExitCode.simulationFailed);
+}
+
+function range(text: string): readonly [number, number] {
+  const match = /^(\d+)\.\.(\d+)$/.exec(text);
+  const [from, to] = [Number(match?.[1] ?? Number.NaN), Number(match?.[2] ?? Number.NaN)];
+  if (Number.isSafeInteger(from) && Number.isSafeInteger(to) && from <= to) return [from, to];
+  throw usage(`--seeds must be two numbers a..b with a not above b, not ${text}`);
+}

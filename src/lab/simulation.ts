@@ -1,0 +1,129 @@
+/**
+ * Campaigns of simulated clusters: many seeds, on as many threads as there are processors to spare.
+ * Each thread takes the next seed that nobody has taken; what a seed does depends on nothing else,
+ * so the order does not matter.
+ */
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import {
+  type ClusterReport,
+  type ClusterSwarmOptions,
+  type Counter,
+  Coverage,
+  clusterSwarm,
+  simulateCluster,
+} from '../sim/index.ts';
+
+export interface SimulationResult {
+  readonly seed: number;
+  readonly replicaCount: number;
+  readonly topology: string;
+  readonly machine: string;
+  /** Fingerprint of the run. */
+  readonly hash: string;
+  /** Highest operation. */
+  readonly op: number;
+  readonly events: number;
+  readonly virtualSeconds: number;
+  readonly milliseconds: number;
+  /** `null`: it passed. */
+  readonly failure: { readonly code: string; readonly message: string } | null;
+}
+
+export interface CampaignOptions {
+  readonly from: number;
+  /** Included. */
+  readonly to: number;
+  readonly jobs: number;
+  readonly wanted: ClusterSwarmOptions;
+  readonly onResult: (result: SimulationResult) => void;
+}
+
+export interface CampaignResult {
+  readonly seeds: number;
+  readonly failed: number;
+  readonly seconds: number;
+  readonly coverage: Coverage;
+}
+
+/** One run, here. */
+export function runSimulation(
+  seed: number,
+  wanted: ClusterSwarmOptions,
+  trace?: (line: string) => void,
+): { readonly result: SimulationResult; readonly report: ClusterReport } {
+  const startMs = performance.now();
+  const { options, subject, topology } = clusterSwarm(seed, wanted);
+  const report = simulateCluster({ ...options, trace });
+  const { failure, coverage, replicaCount, hash, opMax, virtualNs } = report;
+  const result: SimulationResult = {
+    seed,
+    replicaCount,
+    topology,
+    machine: subject,
+    hash,
+    op: opMax,
+    events: coverage.count('events'),
+    virtualSeconds: virtualNs / 1e9,
+    milliseconds: performance.now() - startMs,
+    failure: failure === null ? null : { code: failure.code, message: failure.message },
+  };
+  return { result, report };
+}
+
+interface Task {
+  readonly isSimulation: true;
+  /** The next seed, counted from `from`. */
+  readonly next: Int32Array;
+  readonly from: number;
+  readonly to: number;
+  readonly wanted: ClusterSwarmOptions;
+}
+
+type Note = SimulationResult | { readonly counts: readonly (readonly [Counter, number])[] };
+
+export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
+  const { from, to, jobs, wanted, onResult } = options;
+  const startMs = performance.now();
+  const next = new Int32Array(new SharedArrayBuffer(4));
+  const task: Task = { isSimulation: true, next, from, to, wanted };
+  const coverage = new Coverage();
+  let seeds = 0;
+  let failed = 0;
+  const onNote = (note: Note): void => {
+    if ('counts' in note) {
+      for (const [name, count] of note.counts) coverage.add(name, count);
+      return;
+    }
+    seeds++;
+    if (note.failure !== null) failed++;
+    onResult(note);
+  };
+  const workers = Array.from({ length: Math.min(jobs, to - from + 1) }, () => {
+    return new Promise<void>((resolve, reject) => {
+      const worker = new Worker(new URL(import.meta.url), { workerData: task });
+      worker.on('message', onNote);
+      worker.on('error', reject);
+      worker.on('exit', () => resolve());
+    });
+  });
+  await Promise.all(workers);
+  return { seeds, failed, seconds: (performance.now() - startMs) / 1000, coverage };
+}
+
+function isTask(data: unknown): data is Task {
+  return typeof data === 'object' && data !== null && 'isSimulation' in data;
+}
+
+function work({ next, from, to, wanted }: Task): void {
+  const coverage = new Coverage();
+  for (;;) {
+    const seed = from + Atomics.add(next, 0, 1);
+    if (seed > to) break;
+    const { result, report } = runSimulation(seed, wanted);
+    coverage.merge(report.coverage);
+    parentPort?.postMessage(result);
+  }
+  parentPort?.postMessage({ counts: coverage.entries() });
+}
+
+if (!isMainThread && isTask(workerData)) work(workerData);
