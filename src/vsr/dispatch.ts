@@ -51,7 +51,8 @@ export class Dispatch {
     const { peers, viewChange, repair, member } = this.#parts;
     if (event.type === 'peer-up') {
       peers.onUp(event.replica, event.replicaId, event.isRecovered);
-      if (member.status !== 'recovering') viewChange.onPeerUp(event.replica);
+      const isMet = peers.isUp(event.replica) && member.status !== 'recovering';
+      if (isMet) viewChange.onPeerUp(event.replica);
       repair.onArrival();
     } else {
       peers.onDown(event.replica);
@@ -62,8 +63,12 @@ export class Dispatch {
 
   /** A message over a proven link; takes over the reference. */
   onPeerMessage(from: number, message: Message): void {
-    const { backup, admission, pool } = this.#parts;
+    const { backup, admission, pool, peers } = this.#parts;
     const { bytes } = message;
+    if (peers.isStranger(from)) {
+      pool.release(message);
+      return;
+    }
     const command = readCommand(bytes);
     if (command === Command.prepare) {
       backup.onPrepare(from, message);

@@ -3,9 +3,9 @@
  * their progress, and, through pings, what their clocks say.
  *
  * A data file has an id of its own, made when it was formatted. Whoever comes back under the same
- * index with another id has forgotten what it once acknowledged: its acknowledgements and votes
- * count for nothing, unless it was made anew by `recover`. An id that was met for the first time
- * counts as soon as it is durable here.
+ * index with another id has forgotten what it once acknowledged: nothing is taken from it and
+ * nothing told to it, lest it become the primary of what it does not know, unless it was made anew
+ * by `recover`. An id that was met for the first time counts as soon as it is durable here.
  */
 import { assert, bytesEqual, isZero, readU64, toHex, type U64 } from '../stdx/index.ts';
 import { Command, type Message, PeerOffset, readView } from '../wire/index.ts';
@@ -62,6 +62,11 @@ export class Peers {
     return this.#peers.filter(({ isUp }) => isUp).length;
   }
 
+  /** Another file than the one that we know under this index. */
+  isStranger(replica: number): boolean {
+    return this.#peers[replica].isStranger;
+  }
+
   /** Whether acknowledgements and votes of this replica count. */
   isTrusted(replica: number): boolean {
     const { members } = this.#parts.superblock.current;
@@ -73,15 +78,17 @@ export class Peers {
     const { member, superblock, outbox, topology } = this.#parts;
     assert(replica !== member.replica && replica < this.#peers.length, 'Peers: not a peer');
     const peer = this.#peers[replica];
-    peer.isUp = true;
-    peer.isDown = false;
     peer.id.set(replicaId);
     const members = superblock.newest.members;
     const isKnown = bytesEqual(members, replica * 16, replicaId, 0, 16);
     peer.isStranger = !isKnown && !isRecovered && !isZero(members, replica * 16, 16);
+    peer.isUp = !peer.isStranger;
+    peer.isDown = peer.isStranger;
     if (peer.isStranger) {
       outbox.trace('error', 'replica-replaced', { replica, replicaId: toHex(replicaId) });
-    } else if (!isKnown) {
+      return;
+    }
+    if (!isKnown) {
       const changed = members.slice();
       changed.set(replicaId, replica * 16);
       superblock.update({ members: changed });
