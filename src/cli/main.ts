@@ -52,6 +52,12 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import('./benchmark.ts')).define,
   },
   {
+    name: 'experiment',
+    summary: 'measure on real processes what failures cost',
+    group: 'Look and measure:',
+    load: async () => (await import('./experiment.ts')).define,
+  },
+  {
     name: 'simulate',
     summary: 'run clusters in a simulated world, drawn from seeds',
     group: 'Look and measure:',

@@ -143,7 +143,7 @@ function adviseNetwork(code: string, error: Error, situation: Situation): Advice
     case 'ERR_TEMPORARY_CLUSTER':
       return {
         exitCode: ExitCode.clusterFailed,
-        next: 'put it elsewhere: roundelay benchmark --directory=FOLDER',
+        next: `put it elsewhere: roundelay ${command} --directory=FOLDER`,
       };
     case 'ERR_RECOVER_REFUSED':
       return {
@@ -163,7 +163,7 @@ function adviseNetwork(code: string, error: Error, situation: Situation): Advice
 function missingNext(error: Error, situation: Situation, format: string): string {
   const { command, addresses = '' } = situation;
   const file = situation.file ?? 'FILE';
-  if (command === 'benchmark') return `make it: mkdir -p ${file}`;
+  if (/^(benchmark|experiment)/.test(command)) return `make it: mkdir -p ${file}`;
   if (command === 'format') return `make the folder: mkdir -p ${dirname(file)}`;
   if (command === 'dev') return devMissingNext(error, file);
   const count = addresses.split(',').length;

@@ -58,9 +58,15 @@ export async function recoverReplica(options: RecoverOptions): Promise<Recovered
   const { view, bodySizeMax } = await commitPipeline(options, reports);
   const development = HEADER_SIZE + bodySizeMax <= GEOMETRY_DEVELOPMENT.requestSizeMax;
   const replicaCount = addresses.length;
-  const recovered = { view: view + 2 };
+  const recovered = { view: viewAfter(view, replica, replicaCount) };
   const made = await formatLedger({ path, cluster, replica, replicaCount, development, recovered });
   return { ...made, view: recovered.view };
+}
+
+/** Two views on, or three: not one that the replica would have to lead, which it cannot yet. */
+function viewAfter(view: number, replica: number, replicaCount: number): number {
+  const next = view + 2;
+  return next % replicaCount === replica ? next + 1 : next;
 }
 
 function refuseSmall(replicaCount: number): void {
