@@ -63,7 +63,7 @@ async function run(path: string, options: Options, command: Command): Promise<vo
   try {
     const addresses = parseAddresses(options.addresses);
     await serve(
-      () => startReplicaServer({ path, addresses, log, ...development, ...topology }),
+      () => startReplicaServer({ path, addresses, log, warmUp: true, ...development, ...topology }),
       (server) => {
         const address = addressText(server.address);
         // A script reads the port; for all others the log says it.

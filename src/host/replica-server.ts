@@ -34,6 +34,7 @@ import { QuorumWatch } from './quorum-watch.ts';
 import type { ReplicaFile } from './replica-file.ts';
 import { type StatusReport, statusReply } from './status.ts';
 import { traceText } from './trace-text.ts';
+import { WarmUp } from './warm-up.ts';
 
 export interface ReplicaServerOptions {
   readonly file: ReplicaFile;
@@ -42,6 +43,8 @@ export interface ReplicaServerOptions {
   readonly log: LogSink;
   /** How prepares travel; left out, the engine's default. */
   readonly topology?: TopologyName | undefined;
+  /** Run the hot paths once while nobody asks for anything: for servers, not for tests. */
+  readonly warmUp?: boolean | undefined;
 }
 
 /** Strangers can provoke warnings; an error that lasts is told again and again. */
@@ -66,6 +69,8 @@ export class ReplicaServer {
   readonly #log: LogSink;
   readonly #pool: MessagePool;
   readonly #topology: TopologyName | undefined;
+  readonly #wantsWarmUp: boolean;
+  #warmUp: WarmUp | null = null;
   readonly #server: ClientServer;
   /** `null` for a single replica. */
   readonly #links: PeerLinks | null;
@@ -108,6 +113,7 @@ export class ReplicaServer {
     this.#file = file;
     this.#log = log;
     this.#topology = topology;
+    this.#wantsWarmUp = options.warmUp ?? false;
     this.#address = addresses[replica];
     this.#pool = makePool(file);
     file.setAlignedMemory(this.#pool.memory);
@@ -189,9 +195,12 @@ export class ReplicaServer {
     this.#server.admit();
     this.#links?.start();
     this.#watchQuorum();
+    if (!this.#wantsWarmUp) return;
+    this.#warmUp = new WarmUp({ progress: () => this.#life.engine.status().op });
   }
 
   async #end(): Promise<void> {
+    this.#warmUp?.stop();
     this.#driver.stop();
     this.#quorum.stop();
     this.#links?.shutdown();

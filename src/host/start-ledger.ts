@@ -28,6 +28,8 @@ export interface StartReplicaOptions {
   readonly development?: boolean;
   /** How prepares travel between the replicas; must be the same on all. */
   readonly topology?: TopologyName;
+  /** Run the hot paths once while nobody asks for anything: worth it in a process of its own. */
+  readonly warmUp?: boolean;
   readonly log?: LogSink;
 }
 
@@ -50,8 +52,8 @@ export async function startReplicaServer(options: StartReplicaOptions): Promise<
     replicaCount: addresses.length,
   };
   const file = await openReplicaFile(path, expected, () => server?.lost());
-  const { topology } = options;
-  server = await ReplicaServer.start({ file, addresses, log, topology });
+  const { topology, warmUp } = options;
+  server = await ReplicaServer.start({ file, addresses, log, topology, warmUp });
   return server;
 }
 
