@@ -1,4 +1,4 @@
-/** The results of an experiment for people: a line per run, and tables of cells with their goals. */
+/** The results of an experiment for people: a line per run, tables of cells with their goals. */
 import {
   type CellSummary,
   cellText,

@@ -1,7 +1,7 @@
 /**
- * A load by the clock, an open loop: a batch falls due every so often whether or not the ones before
- * it are answered, as it is with users who know nothing of each other. What is due and finds no idle
- * client waits, and the wait counts: a server that stands still for a second makes everything that
+ * A load by the clock, an open loop: a batch falls due every so often whether or not the ones
+ * before it are answered, as it is with users who know nothing of each other. What is due and finds
+ * no idle client waits, and the wait counts: a server that stands still for a second makes all that
  * falls due in that second late, not one batch.
  *
  * The time of a batch begins when it is noticed to be due, up to a millisecond after it fell due:

@@ -1,6 +1,6 @@
 /**
  * A small writer of SVG: elements as text, attributes and contents escaped. It knows shapes and
- * nothing of what they mean; positions are rounded to a tenth of a unit, so that pictures are small.
+ * nothing of what they mean; positions are rounded to a tenth of a unit, to keep pictures small.
  */
 import { assert } from '../../stdx/index.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What a cell must show, beside what it has shown. Ratios are to the healthy partners, as medians of
+ * What a cell must show, beside what it has shown. Ratios are to the healthy partners, medians of
  * pairs; the gap is the longest time without an answer around the trouble, as the median of runs.
  * Where a topology has no bound its figures are only given.
  */
