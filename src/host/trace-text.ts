@@ -28,15 +28,15 @@ const sentences: { readonly [event: string]: (fields: TraceFields) => string } =
   abdicated: (fields) =>
     `this replica gives up view ${fields['view']}: too few others answer it, or its clock is off`,
   'recovering-head': () =>
-    'the end of the log is damaged: this replica votes for nothing until a primary has told it',
+    'this replica does not know how its log ended, and votes for nothing until a primary tells it',
   'replica-replaced': (fields) =>
     `replica ${fields['replica']} has another data file than before, which was not made by ` +
     '`roundelay recover`: it is not counted',
   'peer-diverged': (fields) =>
     `replica ${fields['replica']} differs from this one, and has to stop`,
   sync: (fields) =>
-    `too far behind for the log: copying the checkpoint at operation ${fields['op']} ` +
-    `from replica ${fields['from']}`,
+    `too far behind for the log: copying a checkpoint from replica ${fields['from']}`,
+  synced: (fields) => `checkpoint at operation ${fields['op']} copied`,
   checkpoint: (fields) => `checkpoint at operation ${fields['op']} written`,
 };
 

@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly timeoutMs?: number;
 }
 
+const running = new Set<Running>();
+
 /** A running program whose output is collected. */
 export class Running {
   readonly child: ChildProcess;
@@ -38,6 +40,7 @@ export class Running {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;
+    running.add(this);
     child.stdout.on('data', (chunk: Buffer) => {
       this.stdout += chunk.toString();
     });
@@ -48,6 +51,7 @@ export class Running {
     this.ended = new Promise((done) => {
       child.once('close', (code, signal) => {
         clearTimeout(timer);
+        running.delete(this);
         const { stdout, stderr } = this;
         done({ code, signal, stdout, stderr, ms: performance.now() - beganMs });
       });
@@ -84,12 +88,13 @@ export function run(parameters: readonly string[], options: RunOptions = {}): Pr
   return new Running(parameters, options).ended;
 }
 
-/** A folder of its own, removed when `body` is done. */
+/** A folder of its own, removed when `body` is done; what still runs then has failed to end. */
 export async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'roundelay-e2e-'));
   try {
     await body(folder);
   } finally {
+    for (const { child } of running) child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   }
 }

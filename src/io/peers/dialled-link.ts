@@ -146,6 +146,14 @@ export class DialledLink implements ConnectionOwner {
     socket.on('close', () => this.#onClose(connection));
   }
 
+  /** Somebody says that the peer is there: no reason to wait with the next attempt. */
+  hurry(): void {
+    const sinceMs = performance.now() - this.#dialledMs;
+    if (this.#redial === null || sinceMs < this.#options.limits.hurryAfterMs) return;
+    clearTimeout(this.#redial);
+    this.dial();
+  }
+
   /** Asks whoever is at the configured address whether this nonce is its own. */
   ask(claim: Connection, nonce: Uint8Array): void {
     assert(this.#isConnected, 'DialledLink: nobody to ask');

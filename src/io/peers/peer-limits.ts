@@ -7,6 +7,8 @@ export interface PeerLimits {
    */
   readonly redialMsMin: number;
   readonly redialMsMax: number;
+  /** A peer that dials us is dialled at once, if the last attempt began this long ago, ms. */
+  readonly hurryAfterMs: number;
   /** From dialling until the other side has said who it is, ms. */
   readonly greetTimeoutMs: number;
   /** A dialled connection that says nothing is asked after this, and given up after that, ms. */
@@ -31,6 +33,7 @@ export interface PeerLimits {
 export const peerLimits: PeerLimits = {
   redialMsMin: 10,
   redialMsMax: 1_000,
+  hurryAfterMs: 50,
   greetTimeoutMs: 2_000,
   probeAfterMs: 1_500,
   silenceMs: 5_000,

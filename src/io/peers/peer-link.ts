@@ -253,6 +253,7 @@ export class PeerLink implements DialledLinkOwner {
     const { nonce, replicaId, isRecovered } = hello;
     this.#claims.set(connection, { connection, nonce, replicaId, isRecovered });
     if (this.#dialled.isGreeted) this.#dialled.ask(connection, nonce);
+    else this.#dialled.hurry();
     return true;
   }
 

@@ -92,6 +92,18 @@ test('a peer that is not there is down once, then dialled ever more slowly', asy
   assert.match(lines[0]?.message ?? '', /replica 1 of 2 at 127\.0\.0\.1:\d+ cannot be reached/);
 });
 
+test('a peer that comes back is dialled at once, however slowly it was dialled before', async () => {
+  const addresses = await freeAddresses(2);
+  const limits = { redialMsMin: 60_000, redialMsMax: 60_000 };
+  const a = await TestNode.start({ replica: 0, addresses, limits });
+  await until(() => a.count('down 1') === 1, 'down');
+  await pause(100);
+  const startMs = performance.now();
+  const b = await TestNode.start({ replica: 1, addresses });
+  await allUp([a, b]);
+  assert.ok(performance.now() - startMs < 500);
+});
+
 test('an address that leads nowhere is no proof that the peer is gone', async () => {
   const [own] = await freeAddresses(1);
   assert.ok(own !== undefined);
