@@ -26,10 +26,14 @@ const account = (id: bigint): Parameters<Client['createAccounts']>[0][number] =>
   timestamp: 0n,
 });
 
-const transfer = (id: bigint): Parameters<Client['createTransfers']>[0][number] => ({
+const transfer = (
+  id: bigint,
+  debtor: bigint,
+  creditor: bigint,
+): Parameters<Client['createTransfers']>[0][number] => ({
   id,
-  debit_account_id: 1n,
-  credit_account_id: 2n,
+  debit_account_id: debtor,
+  credit_account_id: creditor,
   amount: 1n,
   pending_id: 0n,
   user_data_128: 0n,
@@ -44,6 +48,10 @@ const transfer = (id: bigint): Parameters<Client['createTransfers']>[0][number] 
 
 export class ClusterLoad {
   readonly #client: Client;
+  readonly #debtor: bigint;
+  readonly #creditor: bigint;
+  /** Ids of transfers begin after this. */
+  readonly #base: bigint;
   #next: bigint = 1n;
   #isStopping: boolean = false;
   #running: Promise<void> | null = null;
@@ -52,7 +60,11 @@ export class ClusterLoad {
   /** Longest wait for an answer since it was last read, ms. */
   waitMsMax: number = 0;
 
-  constructor(cluster: TemporaryCluster) {
+  /** `index`: of several loads on one cluster, each with accounts and transfers of its own. */
+  constructor(cluster: TemporaryCluster, index: number = 0) {
+    this.#debtor = BigInt(2 * index + 1);
+    this.#creditor = this.#debtor + 1n;
+    this.#base = BigInt(index) << 64n;
     this.#client = createClient({
       cluster_id: 0n,
       replica_addresses: cluster.addresses.split(','),
@@ -61,9 +73,12 @@ export class ClusterLoad {
 
   /** Makes the accounts and begins to send. */
   async start(): Promise<void> {
-    const results = await this.#client.createAccounts([account(1n), account(2n)]);
+    const accounts = [account(this.#debtor), account(this.#creditor)];
+    const results = await this.#client.createAccounts(accounts);
     for (const { status } of results) assert.equal(status, CREATED);
     this.#running = this.#run();
+    // Who waits for progress notices; `finish` tells.
+    this.#running.catch(() => {});
   }
 
   /** Waits until so many more batches are answered; returns the milliseconds. */
@@ -85,11 +100,11 @@ export class ClusterLoad {
     const last = this.#next - 1n;
     for (let id = 1n; id <= last; id += 200n) {
       const ids: bigint[] = [];
-      for (let one = id; one <= last && one < id + 200n; one++) ids.push(one);
+      for (let one = id; one <= last && one < id + 200n; one++) ids.push(this.#base + one);
       const found = await this.#client.lookupTransfers(ids);
       assert.equal(found.length, ids.length, `transfers from ${id} on are lost`);
     }
-    const [debtor, creditor] = await this.#client.lookupAccounts([1n, 2n]);
+    const [debtor, creditor] = await this.#client.lookupAccounts([this.#debtor, this.#creditor]);
     assert.equal(debtor?.debits_posted, last);
     assert.equal(creditor?.credits_posted, last);
     return Number(last);
@@ -101,7 +116,9 @@ export class ClusterLoad {
 
   async #run(): Promise<void> {
     while (!this.#isStopping) {
-      const batch = Array.from({ length: BATCH }, () => transfer(this.#next++));
+      const batch = Array.from({ length: BATCH }, () => {
+        return transfer(this.#base + this.#next++, this.#debtor, this.#creditor);
+      });
       const startMs = performance.now();
       const results = await this.#client.createTransfers(batch);
       this.waitMsMax = Math.max(this.waitMsMax, performance.now() - startMs);

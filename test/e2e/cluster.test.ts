@@ -132,7 +132,6 @@ test('a backup that stands still holds nobody up', { timeout: 120_000 }, async (
 
 test('A04: a file made anew by format has no say, so nothing acknowledged is lost', {
   timeout: 60_000,
-  todo: 'a replica that is not counted is still told votes, and followed',
 }, async () => {
   await withCluster({ development: true }, async (cluster) => {
     const primary = await cluster.ready();

@@ -96,9 +96,9 @@ export class DialledLink implements ConnectionOwner {
     this.#options = options;
   }
 
-  /** The right replica is at the other end. */
+  /** The right replica is at the other end. A connection that was given up does not count. */
   get isGreeted(): boolean {
-    return this.#isGreeted;
+    return this.#isGreeted && this.#connection?.closed === false;
   }
 
   /** Of the connection that stands or is being made. */
@@ -107,7 +107,7 @@ export class DialledLink implements ConnectionOwner {
   }
 
   get isConnected(): boolean {
-    return this.#isConnected;
+    return this.#isConnected && this.#connection?.closed === false;
   }
 
   get isBlocked(): boolean {
@@ -156,7 +156,7 @@ export class DialledLink implements ConnectionOwner {
 
   /** Asks whoever is at the configured address whether this nonce is its own. */
   ask(claim: Connection, nonce: Uint8Array): void {
-    assert(this.#isConnected, 'DialledLink: nobody to ask');
+    assert(this.isConnected, 'DialledLink: nobody to ask');
     this.#hello(nonce, { claim, nonce });
   }
 
@@ -190,7 +190,7 @@ export class DialledLink implements ConnectionOwner {
     this.#connection?.destroy();
   }
 
-  onOutcome(connection: Connection, result: FramerResult): void {
+  onOutcome(_connection: Connection, result: FramerResult): void {
     const { pool } = this.#options;
     const { message } = result;
     if (this.#isClosed) {
@@ -204,7 +204,7 @@ export class DialledLink implements ConnectionOwner {
     } else if (readCommand(message.bytes) === Command.helloOk) {
       this.#onHelloOk(message.bytes);
       pool.release(message);
-    } else if (this.#isGreeted && !connection.closed) {
+    } else if (this.isGreeted) {
       this.#options.owner.onMessage(message);
     } else {
       pool.release(message);
@@ -240,7 +240,7 @@ export class DialledLink implements ConnectionOwner {
     question: { claim: Connection; nonce: Uint8Array } | null,
   ): void {
     const { own, replica, pool, limits } = this.#options;
-    assert(this.#connection !== null && this.#isConnected, 'DialledLink: not connected');
+    assert(this.#connection !== null && this.isConnected, 'DialledLink: not connected');
     const bytes = buildHello(own, replica, this.#nonce, verify, pool.checksum);
     this.#probedMs = performance.now();
     // Whoever takes no hellos is not alive enough; the sweep will find it silent.
