@@ -37,6 +37,8 @@ export interface ReplicaSetupOptions {
   /** Its index. Default 0. */
   readonly replica?: number;
   readonly topology?: TopologyName;
+  /** Whether messages that were put back are spoilt, so that whoever uses one still is found out. */
+  readonly isPoisoned?: boolean;
   /** For tests that plant bugs: gets the parts of each life before anything runs. */
   readonly onParts?: (parts: Parts) => void;
 }
@@ -83,12 +85,21 @@ function replicaFile(
     release: RELEASE,
     ...(recover === null ? {} : { isRecovered: true, view: recover.view }),
   };
+  // All but the superblock is the same for every replica of every cluster with this geometry.
+  const key = JSON.stringify(fields.geometry);
+  const known = emptyLogs.get(key) ?? null;
   const writes: FileWrite[] = [];
   for (const { offset, bytes } of formatWrites(fields, sharedChecksum)) {
-    writes.push({ offset, bytes: bytes.slice() });
+    if (offset < SUPERBLOCK_AREA_SIZE) writes.push({ offset, bytes: bytes.slice() });
+    else if (known === null) writes.push({ offset, bytes: bytes.slice() });
   }
-  return writes;
+  const isLog = ({ offset }: FileWrite): boolean => offset >= SUPERBLOCK_AREA_SIZE;
+  if (known === null) emptyLogs.set(key, writes.filter(isLog));
+  return known === null ? writes : [...known, ...writes];
 }
+
+/** What formatting writes behind the superblock, by geometry. */
+const emptyLogs: Map<string, readonly FileWrite[]> = new Map();
 
 function open(
   options: ReplicaSetupOptions,
@@ -99,7 +110,8 @@ function open(
   const superblock = readSuperblock(read(0, SUPERBLOCK_AREA_SIZE), sharedChecksum);
   check(superblock.ok, 'engine-halt', () => `no superblock: ${JSON.stringify(superblock)}`);
   const { replicaCount, replicaId, isRecovered } = superblock.superblock;
-  const pool = poolBefore ?? takeFromShelf(geometry, replicaCount);
+  const isPoisoned = options.isPoisoned ?? true;
+  const pool = poolBefore ?? takeFromShelf(geometry, replicaCount, isPoisoned);
   const { topology, onParts } = options;
   const engine = new Replica({
     pool,
@@ -173,12 +185,12 @@ const shelf: Map<string, MessagePool[]> = new Map();
 const SHELF_MAX = 6;
 const keys: WeakMap<MessagePool, string> = new WeakMap();
 
-function takeFromShelf(geometry: Geometry, replicaCount: number): MessagePool {
-  const sizes = poolSizes(geometry, replicaCount);
+function takeFromShelf(geometry: Geometry, replicaCount: number, poison: boolean): MessagePool {
+  const sizes = { ...poolSizes(geometry, replicaCount), poison };
   const key = JSON.stringify(sizes);
   const found = shelf.get(key)?.pop();
   if (found !== undefined) return found;
-  const pool = new MessagePool({ ...sizes, poison: true });
+  const pool = new MessagePool(sizes);
   keys.set(pool, key);
   return pool;
 }

@@ -106,7 +106,8 @@ export function clusterSwarm(seed: number, wanted: ClusterSwarmOptions = {}): Cl
   const prng = new Prng(seed, Stream.swarm * 0x10000 + 1);
   const replicaCount = wanted.replicaCount ?? prng.pick([1, 2, 2, 3, 3, 3, 3, 4, 5, 5, 5, 6, 6, 6]);
   const topology = wanted.topology ?? prng.pick(TOPOLOGY_NAMES);
-  const subject = wanted.subject ?? prng.pick(['counter', 'counter', 'key-value', 'ledger']);
+  const subject =
+    wanted.subject ?? prng.pick(['counter', 'counter', 'key-value', 'key-value', 'ledger']);
   const quorums = clusterQuorums(replicaCount);
   const geometry = drawGeometry(prng);
   const isFar = prng.chance(1, 3);
@@ -117,7 +118,9 @@ export function clusterSwarm(seed: number, wanted: ClusterSwarmOptions = {}): Cl
   const { clocks, isGood } = drawClocks(prng, replicaCount, badMax);
   // With rot, whatever is missing in the core may be outside of it.
   const core = drawCore(prng, quorums, isRotten ? isGood.map(() => true) : isGood, isRotten);
-  const setup = { ...wanted.setup, geometry, replicaCount, topology };
+  // Poison takes time: what it finds, every fourth run finds as well.
+  const isPoisoned = seed % 4 === 0;
+  const setup = { ...wanted.setup, geometry, replicaCount, topology, isPoisoned };
   return {
     subject,
     topology,

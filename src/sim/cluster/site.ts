@@ -3,7 +3,7 @@
  * it, the network on which clients reach it, the faults that befall it, and the witness of what it
  * does.
  */
-import type { HaltCode, TraceValue } from '../../engine/index.ts';
+import { type HaltCode, SECTOR_SIZE, type TraceValue } from '../../engine/index.ts';
 import { assert, type Prng } from '../../stdx/index.ts';
 import type { MessagePool } from '../../wire/index.ts';
 import type { History } from '../checks/history.ts';
@@ -65,7 +65,10 @@ export class Site {
     this.clock = new Clock(world, options.clock, `r${index}`);
     this.disk = new Disk(world, options.disk, index);
     for (const { offset, bytes } of engine.format()) this.disk.install(offset, bytes);
-    this.#read = (offset, length) => this.disk.peek(offset, length);
+    this.#read = (offset, length) => {
+      const isOne = length === SECTOR_SIZE && offset < this.disk.sizeBytes;
+      return isOne ? this.disk.look(offset) : this.disk.peek(offset, length);
+    };
     const { cluster, requestSizeMax } = engine;
     const { listensEarly } = options;
     const name = `r${index}.`;

@@ -98,10 +98,19 @@ export class Disk {
     this.#world.note('disk', 'corrupt', `sector at ${offset}`);
   }
 
-  /** Puts bytes on the disk at once and durably: what a format did before the run began. */
+  /**
+   * Puts bytes on the disk at once and durably: what a format did before the run began. The bytes
+   * belong to the disk from now on and never change.
+   */
   install(offset: number, bytes: Uint8Array): void {
     assert(this.#flights.size === 0, 'Disk: install while in use');
     this.#store.write(offset, bytes, true);
+  }
+
+  /** One sector of it, borrowed: not to be changed. It must lie within the file. */
+  look(offset: number): Uint8Array {
+    assert(offset < this.#store.sizeBytes, 'Disk: nothing there');
+    return this.#store.sector(offset);
   }
 
   /** The newest content, without time passing; for checkers. Short at the file's end. */

@@ -65,13 +65,19 @@ export class SectorStore {
     }
   }
 
-  /** Stores a finished write; takes no reference to `bytes`. */
+  /** What a sector holds now; borrowed, and never to be changed. */
+  sector(offset: number): Uint8Array {
+    assert(offset % SECTOR_SIZE === 0, 'SectorStore: unaligned read');
+    return this.#newest(offset / SECTOR_SIZE);
+  }
+
+  /** Stores a finished write; `bytes` belong to the store from now on and never change. */
   write(offset: number, bytes: Uint8Array, durable: boolean): void {
     assert(offset % SECTOR_SIZE === 0, 'SectorStore: unaligned write');
     assert(bytes.length % SECTOR_SIZE === 0, 'SectorStore: write of part of a sector');
     for (let done = 0; done < bytes.length; done += SECTOR_SIZE) {
       const index = (offset + done) / SECTOR_SIZE;
-      const version = bytes.slice(done, done + SECTOR_SIZE);
+      const version = bytes.subarray(done, done + SECTOR_SIZE);
       const sector = this.#sector(index);
       if (durable) {
         sector.durable = version;

@@ -15,7 +15,7 @@ import type {
   TraceValue,
 } from '../../engine/index.ts';
 import { assert, type Prng } from '../../stdx/index.ts';
-import { bodyValid, headerValid, type Message } from '../../wire/index.ts';
+import type { Message } from '../../wire/index.ts';
 import type { History } from '../checks/history.ts';
 import type { Network, NetworkServer } from '../clients/network.ts';
 import type { Disk } from '../disk/disk.ts';
@@ -367,8 +367,6 @@ export class Process implements NetworkServer {
     check(this.#peers !== null && to !== this.#replica, 'message-misuse', () => {
       return `a message for replica ${to}, which is nobody else`;
     });
-    const isSealed = headerValid(bytes, pool.checksum) && bodyValid(bytes, pool.checksum);
-    check(isSealed, 'message-misuse', () => 'a message for a peer is not sealed');
     this.#listener.onPeerSend?.(to, bytes);
     const departed = this.#departures.begin(message, pool);
     const { nowNs } = this.#world;

@@ -44,8 +44,10 @@ export class EventHash {
     // The same as a call of `word` for each; most of what is folded are bytes of writes.
     let a = this.#a;
     let b = this.#b;
+    const isAligned = (value.byteOffset & 3) === 0;
+    const words = isAligned ? new Int32Array(value.buffer, value.byteOffset, whole / 4) : null;
     for (let i = 0; i < whole; i += 4) {
-      const word = readU32(value, i);
+      const word = words === null ? readU32(value, i) : (words[i >>> 2] as number);
       a = Math.imul(a ^ word, 0x9e3779b1);
       a = (((a << 15) | (a >>> 17)) + b) | 0;
       b = Math.imul(b ^ ((word << 16) | (word >>> 16)), 0x85ebca6b);
