@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { BLOCK_SIZE_MAX } from '../../engine/index.ts';
 import { Prng } from '../../stdx/index.ts';
 import { BlockStore } from './blocks.ts';
-import { decodeChunk, ENTRIES_PER_CHUNK } from './manifest.ts';
+import { blockKey, decodeChunk, ENTRIES_PER_CHUNK } from './manifest.ts';
 import type { ChunkReference } from './superblock-codec.ts';
 
 const BASE = 65_536;
@@ -79,6 +79,10 @@ test('a crash before the commit finds the old blocks untouched, after it the new
         for (const [name, value] of before) model.set(name, value);
         continue;
       }
+      assert.deepEqual(
+        [...store.places()].map(([key, { checksum }]) => [key, checksum[0]!]),
+        [...model].map(keyed).sort(([a], [b]) => a! - b!),
+      );
       chunks = checkpoint(store, disk);
       const { again, names } = reopen(store, chunks, disk);
       assert.deepEqual(new Set(names), new Set([...model].map(([n, v]) => `${n}=${v}`)));
@@ -100,6 +104,12 @@ function* offsetsOf(
       yield [entry.offset, entry.checksum[0]!];
     }
   }
+}
+
+/** A name of the model as the store has it. */
+function keyed([name, value]: [string, number]): number[] {
+  const [kind, index] = name.split('/').map(Number);
+  return [blockKey(kind!, index!), value];
 }
 
 function byName(a: string, b: string): number {

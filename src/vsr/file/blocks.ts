@@ -13,6 +13,8 @@ import {
   blockKey,
   ENTRIES_PER_CHUNK,
   encodeEntry,
+  keyIndex,
+  keyKind,
   type ManifestEntry,
   type Place,
 } from './manifest.ts';
@@ -20,9 +22,12 @@ import type { ChunkReference } from './superblock-codec.ts';
 
 export class BlockStore {
   readonly #extents: Extents;
-  readonly #places: Map<number, Place> = new Map();
-  /** Names that the sorted ones below lack. */
+  /** By kind, then index: a look-up takes a fraction of what one by the whole name would. */
+  readonly #places: Map<number, (Place | undefined)[]> = new Map();
+  #count: number = 0;
+  /** Names that the sorted ones below lack, and whether any of those is gone. */
   #keysNew: number[] = [];
+  #isAnyGone: boolean = false;
   #chunks: readonly ChunkReference[] = [];
   /** Places that the durable manifest still needs, free once the next one is durable. */
   #replaced: Place[] = [];
@@ -39,12 +44,13 @@ export class BlockStore {
   }
 
   get count(): number {
-    return this.#places.size;
+    return this.#count;
   }
 
-  /** Where each block is, by name; borrowed. */
-  get places(): ReadonlyMap<number, Place> {
-    return this.#places;
+  /** Where each block is, by name; a copy. */
+  places(): Map<number, Place> {
+    this.#sortKeys();
+    return new Map(Array.from(this.#keys, (key) => [key, this.#placeOf(key)]));
   }
 
   get fileSize(): number {
@@ -60,31 +66,28 @@ export class BlockStore {
 
   /** Takes in one block of the manifest; `false`: its place is taken, or its name. */
   restore(entry: ManifestEntry): boolean {
-    const key = blockKey(entry.kind, entry.index);
-    if (this.#places.has(key)) return false;
-    this.#places.set(key, { offset: entry.offset, size: entry.size, checksum: entry.checksum });
-    this.#keysNew.push(key);
-    return this.#extents.occupy(entry.offset, entry.size);
+    const { kind, index, offset, size, checksum } = entry;
+    if (this.#exchange(kind, index, { offset, size, checksum }) !== undefined) return false;
+    return this.#extents.occupy(offset, size);
   }
 
   /** A new place for the block of that name; returns its offset. */
   replace(kind: number, index: number, size: number, checksum: Uint8Array): number {
-    const key = blockKey(kind, index);
-    const before = this.#places.get(key);
-    if (before === undefined) this.#keysNew.push(key);
-    else this.#replaced.push(before);
     const place = this.#allocate(size, checksum);
-    this.#places.set(key, place);
+    const before = this.#exchange(kind, index, place);
+    if (before !== undefined) this.#replaced.push(before);
     return place.offset;
   }
 
   /** There is no such block any more. Deleting what never was does nothing. */
   delete(kind: number, index: number): void {
-    const key = blockKey(kind, index);
-    const before = this.#places.get(key);
-    if (before === undefined) return;
+    const places = this.#places.get(kind);
+    const before = places?.[index];
+    if (places === undefined || before === undefined) return;
     this.#replaced.push(before);
-    this.#places.delete(key);
+    places[index] = undefined;
+    this.#count--;
+    this.#isAnyGone = true;
   }
 
   /** Begins a manifest of the blocks as they are now; returns the number of its pieces. */
@@ -99,9 +102,7 @@ export class BlockStore {
     assert(keys.length > 0, 'BlockStore: no such piece');
     let size = 0;
     for (const key of keys) {
-      const place = this.#places.get(key);
-      assert(place !== undefined, 'BlockStore: blocks changed under the manifest');
-      size = encodeEntry(target, size, key, place);
+      size = encodeEntry(target, size, key, this.#placeOf(key));
     }
     return size;
   }
@@ -121,19 +122,47 @@ export class BlockStore {
 
   /** Sorts what is new and merges it in: sorting all of a large ledger's names takes too long. */
   #sortKeys(): void {
+    if (this.#keysNew.length === 0 && !this.#isAnyGone) return;
     const added = Float64Array.from(this.#keysNew).sort();
-    this.#keysNew = [];
-    const keys = new Float64Array(this.#places.size);
+    const keys = new Float64Array(this.#count);
     let count = 0;
     for (let old = 0, fresh = 0; old < this.#keys.length || fresh < added.length; ) {
       const isOld = fresh === added.length || this.#keys[old] < added[fresh];
       const key = isOld ? this.#keys[old++] : added[fresh++];
       // A name may be deleted, or be there twice because it was deleted and came back.
-      if (!this.#places.has(key) || (count > 0 && keys[count - 1] === key)) continue;
+      if (this.#isAnyGone && (!this.#has(key) || (count > 0 && keys[count - 1] === key))) continue;
       keys[count++] = key;
     }
-    assert(count === this.#places.size, 'BlockStore: names are missing');
+    assert(count === this.#count, 'BlockStore: names are missing');
     this.#keys = keys;
+    this.#keysNew = [];
+    this.#isAnyGone = false;
+  }
+
+  /** Puts a block somewhere; returns where it was before. */
+  #exchange(kind: number, index: number, place: Place): Place | undefined {
+    const key = blockKey(kind, index);
+    let places = this.#places.get(kind);
+    if (places === undefined) {
+      places = [];
+      this.#places.set(kind, places);
+    }
+    const before = places[index];
+    places[index] = place;
+    if (before !== undefined) return before;
+    this.#count++;
+    this.#keysNew.push(key);
+    return undefined;
+  }
+
+  #has(key: number): boolean {
+    return this.#places.get(keyKind(key))?.[keyIndex(key)] !== undefined;
+  }
+
+  #placeOf(key: number): Place {
+    const place = this.#places.get(keyKind(key))?.[keyIndex(key)];
+    assert(place !== undefined, 'BlockStore: blocks changed under the manifest');
+    return place;
   }
 
   #allocate(size: number, checksum: Uint8Array): Place {

@@ -82,7 +82,7 @@ export class Sync {
     this.#phase = 'fetch';
     const base = fixedSize(geometry);
     const { blocks } = checkpoints;
-    this.#copy = new Copy(base, blocks.fileSize, blocks.places);
+    this.#copy = new Copy(base, blocks.fileSize, blocks.places());
     this.#source = from;
     this.#askCheckpoint();
     return true;
