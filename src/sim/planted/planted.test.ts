@@ -72,6 +72,11 @@ const cases: { readonly [name: string]: Case } = {
     story: stories.cutAndRestarted,
     found: /two logs of one view/,
   },
+  '16: a slot is written twice at once': {
+    plant: plants.writesSlotsTwiceAtOnce,
+    story: stories.writtenTwiceAtOnce,
+    found: /is not on the disk/,
+  },
   '19: acknowledgements do not wait for checkpoints': {
     plant: plants.acknowledgesBeyondCheckpoints,
     story: stories.checkpointHeldUp,

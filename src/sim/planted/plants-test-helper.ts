@@ -4,7 +4,7 @@
  * simulator are worth shows here: a story or a seed must bring each of them to light.
  */
 
-import { CHECKPOINT_SLACK_OPS, PIPELINE_MAX } from '../../engine/index.ts';
+import { PIPELINE_MAX } from '../../engine/index.ts';
 import { bytesEqual, readSafeU64 } from '../../stdx/index.ts';
 import type { Parts } from '../../vsr/index.ts';
 import { OPERATION_RESERVED } from '../../vsr/message.ts';
@@ -169,21 +169,13 @@ export function revivesWhatWasCut(parts: Parts): void {
 }
 
 /** A slot of the log may be written again while it is being written. */
-export function writesSlotsTwiceAtOnce({ journal }: Pick<Parts, 'journal'>): void {
+export function writesSlotsTwiceAtOnce({ journal }: Parts): void {
   journal.isSlotBusy = () => false;
 }
 
 /** Operations are acknowledged however far they lie beyond the next checkpoint. */
 export function acknowledgesBeyondCheckpoints({ backup }: Parts): void {
   override(backup, 'acknowledgeMax', () => Number.POSITIVE_INFINITY);
-}
-
-/** The log is as long as the next checkpoint but one would allow. */
-export function overwritesTooEarly({ checkpoints, geometry }: Parts): void {
-  const prepareMax = getter(checkpoints, 'prepareMax');
-  const interval = geometry.slots - CHECKPOINT_SLACK_OPS - 2 * PIPELINE_MAX;
-  override(checkpoints, 'prepareMax', () => prepareMax() + interval);
-  override(checkpoints, 'authorMax', () => prepareMax() + interval);
 }
 
 /** A new primary begins while committed operations are still being executed. */

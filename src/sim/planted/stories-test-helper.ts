@@ -2,6 +2,9 @@
  * One story for each planted bug: in a cluster without it the story ends well; with it, a checker
  * of the simulator or the story itself fails. What is called k is the operation that it is about.
  */
+import { assert, bytesEqual } from '../../stdx/index.ts';
+import { type Parts, prepareOffset } from '../../vsr/index.ts';
+import { GEOMETRY, JournalBench } from '../../vsr/log/log-test-helper.ts';
 import type { Plant } from './plants-test-helper.ts';
 import { Tale } from './tale-test-helper.ts';
 
@@ -357,4 +360,22 @@ export const checkpointHeldUp: Story = (plant) => {
   t.checkpointsHeld.clear();
   t.open(last);
   endsWell(t);
+};
+
+/** Of a journal alone: its one slot is to hold A, then B, then A again, before any of it is done. */
+export const writtenTwiceAtOnce: Story = (plant) => {
+  const bench = new JournalBench();
+  plant?.({ journal: bench.journal } as Parts);
+  const [a, b] = [bench.make({ op: 1 }), bench.make({ op: 1, view: 2 })];
+  bench.put(a);
+  bench.finish();
+  bench.put(b);
+  if (bench.flights.length > 1) bench.finish(1);
+  bench.put(a);
+  while (!bench.log.isClean(1)) bench.finish();
+  const body = bench.disk.get(prepareOffset(GEOMETRY, 1));
+  const isThere = body !== undefined && bytesEqual(body, 0, a.bytes, 0, 16);
+  assert(isThere, 'Story: what counts as durable is not on the disk');
+  bench.finishAll();
+  bench.end(a, b);
 };
