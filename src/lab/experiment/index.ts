@@ -17,6 +17,7 @@ export {
   planSteps,
   type Step,
 } from './cells.ts';
+export { statesOf, untilAgreed, untilCaughtUp } from './cluster-watch.ts';
 export {
   type DeadReplicaHooks,
   type DeadReplicaOptions,
@@ -26,5 +27,5 @@ export {
 export { type Goal, goalsOf, published } from './goals.ts';
 export { drawDeadReplica } from './pictures.ts';
 export type { ReplicaUse, RunResult, StepResult } from './run-result.ts';
-export type { Spread } from './statistics.ts';
+export { type Completion, longestGap, type Spread } from './statistics.ts';
 export type { CellSummary, Ratios } from './summary.ts';
