@@ -187,14 +187,35 @@ export class ClusterFaults {
 
   #corrupt(): void {
     const site = this.#prng.pick(this.#sites);
-    const isFrail = this.#frail.has(site.index);
-    const slot = isFrail ? this.#prng.below(this.#slots) : this.#slotOfOld(site);
-    if (slot === null) return;
+    if (!this.#frail.has(site.index)) {
+      const old = this.#slotOfOld(site);
+      if (old !== null) this.#rot(site, old);
+      return;
+    }
+    const head = site.progress()?.op ?? 0;
+    if (head === 0 || this.#prng.chance(1, 3)) {
+      this.#rot(site, this.#prng.below(this.#slots));
+      return;
+    }
+    // What matters most is at the end of the log, and is missed when it is read again.
+    const count = this.#prng.between(1, 3);
+    for (let i = 0; i < count; i++) {
+      this.#rot(site, Math.max(0, head + 1 - this.#prng.below(5)) % this.#slots);
+    }
+    if (this.#prng.chance(1, 4)) return;
+    site.faults.cut(this.#prng.pick(OUTCOMES));
+    // It matters even more when somebody else who had it is not there.
+    if (this.#prng.chance(1, 2)) this.#prng.pick(this.#sites).faults.cut(this.#prng.pick(OUTCOMES));
+  }
+
+  /** A sector of the slot rots, if the atlas allows that. */
+  #rot(site: Site, slot: number): void {
     const rotten = this.#isRotten.get(slot) ?? new Set();
     if (!rotten.has(site.index) && rotten.size >= this.#rottenMax) return;
     rotten.add(site.index);
     this.#isRotten.set(slot, rotten);
     const { header, prepare } = site.reader.sectors(slot);
+    const isFrail = this.#frail.has(site.index);
     site.disk.corrupt(this.#prng.pick(isFrail ? [header, ...prepare] : prepare));
   }
 

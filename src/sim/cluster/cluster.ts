@@ -17,6 +17,8 @@ import type { ClusterOptions, ClusterReport } from './options.ts';
 
 const FAULTS_NS = 60_000_000_000;
 const CONVERGENCE_NS = 120_000_000_000;
+/** What a client gets, of any kind. */
+const ANSWERS = ['replies', 'registers', 'repeatedReplies', 'evictions', 'refusals'] as const;
 /** How often somebody looks whether a state has been reached. */
 const LOOK_NS = 20_000_000;
 /** A run that does more than this is going in circles. */
@@ -135,8 +137,7 @@ class ClusterRun {
       isReached = this.#isAnswered && this.#cluster.isOne(core);
       if (!isReached) world.after(LOOK_NS, look);
       // Slow clients may take their time, as long as they are answered.
-      const { coverage } = world;
-      const count = coverage.count('replies') + coverage.count('registers');
+      const count = ANSWERS.reduce((sum, name) => sum + world.coverage.count(name), 0);
       if (count !== answers) endNs = world.nowNs + patienceNs;
       answers = count;
     };
