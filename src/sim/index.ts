@@ -13,6 +13,14 @@
 export type { NetworkOptions } from './clients/network.ts';
 export { simulateCluster } from './cluster/cluster.ts';
 export {
+  type ClusterCrashFailure,
+  type ClusterCrashOptions,
+  type ClusterCrashPoint,
+  type ClusterCrashReport,
+  clusterCrashAt,
+  clusterCrashEverywhere,
+} from './cluster/cluster-crash-everywhere.ts';
+export {
   CLUSTER_SWARM_COUNTERS,
   type ClusterSwarm,
   type ClusterSwarmOptions,

@@ -88,13 +88,14 @@ class ClusterRun {
   }
 
   report(failure: SimulationFailure | null): ClusterReport {
-    const { world, history, slots } = this.#cluster;
+    const { world, history, slots, sites } = this.#cluster;
     const { coverage, nowNs, seed } = world;
     const { replicaCount } = this.#options;
     const opMax = history.opMax;
     coverage.add('logWraps', Math.floor(opMax / slots));
     const hash = world.hash.digest();
-    return { seed, replicaCount, hash, failure, coverage, virtualNs: nowNs, opMax };
+    const writes = sites.map((site) => site.disk.writesIssued);
+    return { seed, replicaCount, hash, failure, coverage, virtualNs: nowNs, writes, opMax };
   }
 
   /** Faults and requests, until all are answered or it has taken long enough. */

@@ -60,5 +60,7 @@ export interface ClusterReport {
   readonly failure: SimulationFailure | null;
   readonly coverage: Coverage;
   readonly virtualNs: number;
+  /** Writes of each replica. */
+  readonly writes: readonly number[];
   readonly opMax: number;
 }
