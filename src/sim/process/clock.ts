@@ -59,8 +59,9 @@ export class Clock {
 
   /** How long the world takes until this clock has moved on by `ns`, rounded up. */
   worldNs(ns: number): number {
-    const exact = (ns * MILLION) / (MILLION + this.#options.driftPpm);
-    return ns === 0 ? 0 : Math.ceil(exact) + 1;
+    const { driftPpm } = this.#options;
+    if (driftPpm === 0 || ns === 0) return ns;
+    return Math.ceil((ns * MILLION) / (MILLION + driftPpm)) + 1;
   }
 
   #elapsed(): number {
