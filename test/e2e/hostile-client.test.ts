@@ -196,7 +196,7 @@ test('A11f: a body that is not what the header says closes the connection', asyn
 
 test('A11g: commands between replicas close a client connection', async () => {
   const countBefore = await closedCount('unexpected-command');
-  const known = [1, 2, 4, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 24, 129];
+  const known = [1, 2, 4, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 24, 129, 130, 131];
   for (const command of known) {
     const bytes = changed(register(newClientId()), (copy) => (copy[Offset.command] = command));
     await assertCloses(seal(bytes), `command ${command}`);
@@ -207,7 +207,7 @@ test('A11g: commands between replicas close a client connection', async () => {
 
 test('A12: unknown, reserved and retired commands close that connection and nothing else', async () => {
   const countBefore = await closedCount('unknown-command');
-  const unknown = [0, 12, 21, 22, 23, 25, 99, 127, 130, 255];
+  const unknown = [0, 12, 21, 22, 23, 25, 99, 127, 132, 255];
   for (const command of unknown) {
     const bytes = changed(register(newClientId()), (copy) => (copy[Offset.command] = command));
     await assertCloses(seal(bytes), `command ${command}`);

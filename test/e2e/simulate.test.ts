@@ -1,0 +1,36 @@
+/** `roundelay simulate`: what a person sees who follows the hint under a failure. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from './program-test-helper.ts';
+
+test('a seed is a run: the same one prints the same hash, with a trace or without', async () => {
+  const once = await run(['simulate', 'vsr', '--seed', '7', '--replica-count=2']);
+  assert.equal(once.code, 0, once.stderr);
+  const [first = '', hash = '', counts = ''] = once.stdout.split('\n');
+  assert.match(first, /^seed 7 passed: 2 replicas, \S+, \S+, \d+ operations, \d+ events, \S+ s$/);
+  assert.match(hash, /^hash [0-9a-f]{16}$/);
+  assert.match(counts, /commits \d+ · replies \d+/);
+  const traced = await run(['simulate', 'vsr', '--seed=7', '--replica-count=2', '--trace']);
+  assert.ok(traced.stdout.includes(hash));
+  assert.match(traced.stdout, /r\d\.\d+ +> peer-message +r\d prepareOk view \d+ /);
+});
+
+test('several seeds run on several threads and are summed up', async () => {
+  const flags = ['--seeds=0..5', '--jobs=2', '--machine=counter', '--topology=star'];
+  const { code, stdout, stderr } = await run(['simulate', 'vsr', ...flags], { timeoutMs: 120_000 });
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^6 seeds, 0 failed, \d+\.\d s\nevents \d+ · /);
+});
+
+test('what makes no sense is one line', async () => {
+  for (const flags of [
+    ['raft'],
+    ['vsr', '--seeds=5..1'],
+    ['vsr', '--seed=1', '--seeds=1..2'],
+    ['vsr', '--topology=tree'],
+  ]) {
+    const { code, stderr } = await run(['simulate', ...flags]);
+    assert.equal(code, 2, flags.join(' '));
+    assert.match(stderr, /^error: [^\n]+\n$/);
+  }
+});
