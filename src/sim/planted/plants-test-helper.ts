@@ -33,7 +33,8 @@ export function movesLogViewLate(parts: Parts): void {
   };
   member.enterLogView = () => {};
   superblock.update = (change) => {
-    const isChoice = member.status === 'view-change' && change.logView !== undefined;
+    const isLog = change.logView !== undefined && change.checkpoint === undefined;
+    const isChoice = isLog && member.status === 'view-change';
     if (!isChoice) update(change);
   };
   startView.announce = () => {};
