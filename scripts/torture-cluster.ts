@@ -160,4 +160,6 @@ async function main(): Promise<void> {
   }
 }
 
+// An exit, unlike the end by a signal, removes the cluster.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 await main();
