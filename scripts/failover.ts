@@ -209,7 +209,8 @@ function table(parts: readonly Part[]): string {
     const p90 = sorted[Math.ceil(0.9 * sorted.length) - 1] ?? 0;
     const waits = percentiles(waitsMs);
     const backs = percentiles(backMs);
-    const figures = [waits.p50, p90, waits.max, backs.p50, backs.max].map((ms) => ms.toFixed(0));
+    const back = backs.count === 0 ? ['', ''] : [backs.p50.toFixed(0), backs.max.toFixed(0)];
+    const figures = [...[waits.p50, p90, waits.max].map((ms) => ms.toFixed(0)), ...back];
     // Anything but zero would have ended the run.
     lines.push([replicas, killed, rounds, ...figures, transfers, 0, 0]);
   }
