@@ -129,6 +129,29 @@ test('an operation that only one had and lost is denied by all others, and forgo
   t.end();
 });
 
+test('damage below the head is no denial either', () => {
+  for (const part of ['prepare', 'both'] as const) {
+    const t = running({ replicaCount: 3, ...rotting }, 2);
+    const { primary } = t;
+    const [first, second] = t.others(primary) as [number, number];
+    // Operations 4 and 5 are in the logs of the primary and of one backup, so they are committed.
+    const open = t.drop({ to: second, command: 'prepare' });
+    t.request(2);
+    t.until(() => t.isAnswered);
+    t.stop();
+    open();
+    t.corrupt(first, 4, part);
+    t.open(first, second);
+    t.wait(15_000);
+    assert.ok(t.progress(first).commitMin < 5 && t.progress(second).commitMin < 5);
+    assert.equal(t.primary, -1);
+    t.open(primary);
+    t.run(30_000);
+    t.expectAll({ commitMin: 5, opDurable: 5 });
+    t.end();
+  }
+});
+
 test('who has lost an operation does not deny it: the one that has it is waited for', () => {
   const t = running({ replicaCount: 3, ...rotting }, 3);
   const { primary } = t;

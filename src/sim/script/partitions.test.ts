@@ -115,6 +115,23 @@ test('two halves of four: neither goes on alone', () => {
   t.end();
 });
 
+test('of two primaries at once, one can do nothing', () => {
+  const t = running({ replicaCount: 3, clients: 2 });
+  const { primary } = t;
+  const end = t.isolate(primary);
+  t.request(4, 0);
+  t.request(4, 1);
+  t.until(() => t.primary !== primary, 30_000);
+  // The old one does not know yet, and goes on taking requests.
+  assert.equal(t.progress(primary).role, 'primary');
+  t.until(() => t.isAnswered, 30_000);
+  assert.equal(t.progress(primary).commitMin, 4);
+  end();
+  t.run(20_000);
+  t.expect(primary, { role: 'backup', commitMin: 13 });
+  t.end();
+});
+
 test('two of two that cannot talk do nothing, and agree afterwards', () => {
   const t = running({ replicaCount: 2 });
   const end = t.isolate(0);
