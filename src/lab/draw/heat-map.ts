@@ -22,6 +22,8 @@ const CELL_WIDTH = 84;
 const CELL_HEIGHT = 32;
 const ROW_TITLE_WIDTH = 150;
 const HEAD_HEIGHT = 58;
+/** Of a letter of the title, with room to spare: fonts differ. */
+const TITLE_UNIT = 9;
 /** From here on it is as warm as it gets. */
 const RATIO_MAX = 5;
 
@@ -45,7 +47,7 @@ export function drawHeatMap(map: HeatMap): Drawing {
     }
   }
   return {
-    width: ROW_TITLE_WIDTH + columns.length * CELL_WIDTH,
+    width: Math.max(ROW_TITLE_WIDTH + columns.length * CELL_WIDTH, TITLE_UNIT * map.title.length),
     height: HEAD_HEIGHT + rows.length * CELL_HEIGHT,
     svg: parts.join(''),
   };
