@@ -11,6 +11,7 @@ import type { Counters } from './counters.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Geometry } from './file/geometry.ts';
 import type { HeldRequests } from './held-requests.ts';
+import type { History } from './log/history.ts';
 import type { Journal } from './log/journal.ts';
 import type { Log } from './log/log.ts';
 import type { PrepareCache } from './log/prepare-cache.ts';
@@ -42,6 +43,7 @@ export interface Parts {
   readonly log: Log;
   readonly journal: Journal;
   readonly cache: PrepareCache;
+  readonly history: History;
   readonly checkpoints: Checkpoints;
   readonly commits: Commits;
   readonly peers: Peers;

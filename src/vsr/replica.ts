@@ -26,6 +26,7 @@ import { Dispatch } from './dispatch.ts';
 import { SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
 import type { SuperblockRead } from './file/superblock-codec.ts';
 import { HeldRequests } from './held-requests.ts';
+import { HISTORY_BYTES_MAX, History } from './log/history.ts';
 import { Journal } from './log/journal.ts';
 import { Log } from './log/log.ts';
 import { PrepareCache } from './log/prepare-cache.ts';
@@ -320,6 +321,9 @@ function makeParts(options: ReplicaOptions, release: number): Parts {
   parts.prng = new Prng(options.seed ?? 0);
   parts.topology = createTopology(options.topology ?? TOPOLOGY_DEFAULT, replicaCount);
   parts.cache = new PrepareCache(pool);
+  // No more than the log itself holds; nobody lags behind a single replica.
+  const historyBytes = Math.min(HISTORY_BYTES_MAX, geometry.slots * geometry.slotSize);
+  parts.history = new History(member.isSolo ? 0 : historyBytes);
   parts.checkpoints = new Checkpoints({ geometry, pool, outbox, superblock, state });
   parts.journal = new Journal({
     geometry,

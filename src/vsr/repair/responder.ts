@@ -2,8 +2,8 @@
  * Answers other replicas' repairs: prepares from memory or from the log on disk, headers from
  * memory. Silence is an answer too: there is no "I do not have it", the asker asks somebody else.
  */
-import { isZero } from '../../stdx/index.ts';
-import { Command, type Message, PeerOffset, readView } from '../../wire/index.ts';
+import { bytesEqual, isZero } from '../../stdx/index.ts';
+import { Command, HEADER_SIZE, type Message, PeerOffset, readView } from '../../wire/index.ts';
 import { JOURNAL_READS_MAX } from '../log/journal.ts';
 import type { Parts } from '../parts.ts';
 import { buildPeerMessage, HEADERS_PER_MESSAGE_MAX, peerNumber } from '../peer-message.ts';
@@ -22,7 +22,10 @@ export class Responder {
     const { log, cache, journal, pool, peers, member } = this.#parts;
     const op = peerNumber(bytes, PeerOffset.op);
     const header = log.header(op);
-    if (header === null) return;
+    if (header === null) {
+      this.#answerFromHistory(from, op, bytes);
+      return;
+    }
     if (isZero(bytes, PeerOffset.checksum, 16)) {
       // Whatever we have counts only if we both have the log of the same view.
       if (!member.isNormal || readView(bytes) !== member.view || !log.isCanonical(op)) return;
@@ -41,13 +44,26 @@ export class Responder {
     });
   }
 
+  /** What the log has overwritten: executed here, so it is what it is in every view. */
+  #answerFromHistory(from: number, op: number, bytes: Uint8Array): void {
+    const { history, pool, peers } = this.#parts;
+    const prepare = history.find(op);
+    if (prepare === null) return;
+    const isNamed = !isZero(bytes, PeerOffset.checksum, 16);
+    if (isNamed && !bytesEqual(prepare, 0, bytes, PeerOffset.checksum, 16)) return;
+    const message = pool.acquire('request');
+    if (message === null) return;
+    message.bytes.set(prepare);
+    peers.send(from, message);
+  }
+
   onRequestHeaders(from: number, bytes: Uint8Array): void {
-    const { log } = this.#parts;
+    const { log, history } = this.#parts;
     const low = peerNumber(bytes, PeerOffset.op);
     const high = Math.min(peerNumber(bytes, PeerOffset.opHead), log.head);
     const headers: Uint8Array[] = [];
     for (let op = high; op >= low && headers.length < HEADERS_PER_MESSAGE_MAX; op--) {
-      const header = log.header(op);
+      const header = log.header(op) ?? history.find(op)?.subarray(0, HEADER_SIZE) ?? null;
       if (header !== null) headers.push(header);
       else if (op <= log.head - this.#parts.geometry.slots) break;
     }

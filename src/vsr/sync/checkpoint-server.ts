@@ -21,7 +21,7 @@ import { peerBits, peerNumber } from '../peer-message.ts';
 import { encodeCheckpoint } from './checkpoint-message.ts';
 
 /** Reads for others at once. */
-const READS_MAX = 4;
+const READS_MAX = 8;
 
 /** What a request asks for, in its field `bits2`. */
 export const Wanted = { checkpoint: 0, place: 1 } as const;

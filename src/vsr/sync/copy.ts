@@ -58,6 +58,12 @@ export class Copy {
     this.#entries = reference.manifest.map(() => null);
   }
 
+  /** What the checkpoint is, and where, has to be heard anew; what was fetched is kept. */
+  forget(): void {
+    this.#reference = null;
+    this.#entries = [];
+  }
+
   /** Everything that is still missing: pieces of the manifest first. */
   missing(): Item[] {
     const { manifest } = this.#target;

@@ -61,12 +61,13 @@ export class Sync {
   }
 
   /**
-   * The primary tells of a log of which the part up to `head` fits here (−1: nothing). Returns
-   * whether only a checkpoint can help, which is then being copied.
+   * The primary tells of a log of which the part up to `head` fits here (−1: nothing), and that
+   * operations from `opLow` on can be had. Returns whether only a checkpoint can help, which is
+   * then being copied.
    */
-  considers(from: number, head: number, primaryHead: number, told: ToldLog): boolean {
+  considers(from: number, head: number, opLow: number, told: ToldLog): boolean {
     const { state, geometry, outbox, checkpoints } = this.#parts;
-    const isOutOfReach = head < state.commitMin || primaryHead - geometry.slots > state.commitMin;
+    const isOutOfReach = head < state.commitMin || opLow > state.commitMin + 1;
     if (this.#phase === 'install') return true;
     if (this.#phase === 'ask') {
       this.#install(told);
@@ -78,7 +79,7 @@ export class Sync {
       return this.isActive;
     }
     if (this.isActive || !checkpoints.hold()) return true;
-    outbox.trace('info', 'sync', { from, commitMin: state.commitMin, primaryHead });
+    outbox.trace('info', 'sync', { from, commitMin: state.commitMin, opLow });
     this.#phase = 'fetch';
     const base = fixedSize(geometry);
     const { blocks } = checkpoints;
@@ -275,6 +276,9 @@ export class Sync {
     const candidates = [...peersOf(peers.upMask)];
     if (candidates.length === 0) return;
     this.#source = candidates[prng.below(candidates.length)];
+    // The same checkpoint lies elsewhere in another file.
+    this.#copy?.forget();
+    this.#items = [];
     this.#askCheckpoint();
   }
 

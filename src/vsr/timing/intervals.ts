@@ -24,7 +24,7 @@ export const REPAIR_RETRY_NS: number = 20 * MS;
 export const BEHIND_NS: number = 20 * MS;
 export const BEHIND_MAX_NS: number = 500 * MS;
 /** A copy of a checkpoint that does not get on asks again, perhaps somebody else. */
-export const SYNC_RETRY_NS: number = 500 * MS;
+export const SYNC_RETRY_NS: number = 100 * MS;
 /** A request that came to a backup goes to the primary if no prepare of it is seen by then. */
 export const HOLD_MIN_NS: number = 2 * MS;
 /** A prepare that takes longer than this is not what usually happens. */

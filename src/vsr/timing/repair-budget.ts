@@ -8,7 +8,7 @@ import { assert, type Prng } from '../../stdx/index.ts';
 
 const MS = 1_000_000;
 /** Requests under way to one replica: what fits its outgoing queue beside everything else. */
-const OUTSTANDING_MAX = 2;
+const OUTSTANDING_MAX = 4;
 /** What a peer is taken to need before it has answered anything, ns. */
 const LATENCY_NS_START: number = 1 * MS;
 /** A dead peer's latency grows up to here, so that it can come down again, ns. */

@@ -8,11 +8,12 @@
  */
 import { PIPELINE_MAX } from '../../engine/index.ts';
 import { assert, bytesEqual, isZero, writeU32 } from '../../stdx/index.ts';
-import { Command, PeerOffset, readView } from '../../wire/index.ts';
-import { checkpointInterval } from '../file/geometry.ts';
+import { Command, HEADER_SIZE, PeerOffset, readView } from '../../wire/index.ts';
+import { checkpointInterval, isCheckpoint, prepareMax } from '../file/geometry.ts';
 import { opOf } from '../log/log.ts';
 import type { Parts } from '../parts.ts';
 import { buildPeerMessage, isPrepareHeader, peerHeaders, peerNumber } from '../peer-message.ts';
+import type { ToldLog } from '../sync/sync.ts';
 import { BEHIND_MAX_NS, BEHIND_NS } from '../timing/intervals.ts';
 
 export class StartView {
@@ -38,17 +39,17 @@ export class StartView {
     if (this.#isAnnounced) return;
     this.#isAnnounced = true;
     for (let replica = 0; replica < member.replicaCount; replica++) {
-      if (replica !== member.replica) this.sendTo(replica, null);
+      if (replica !== member.replica) this.sendTo(replica, null, null);
     }
   }
 
-  /** Tells one replica, if we are the one to tell. */
-  sendTo(replica: number, nonce: Uint8Array | null): void {
+  /** Tells one replica, if we are the one to tell; `checkpointOp`: of its last checkpoint. */
+  sendTo(replica: number, nonce: Uint8Array | null, checkpointOp: number | null): void {
     const { member, pool, peers, commits, superblock, log, viewChange } = this.#parts;
     const isElect = viewChange.isRepairing && this.#isAnnounced;
     if (!member.isNormalPrimary && !isElect) return;
     if (!member.isLogViewDurable) return;
-    const headers = this.#headers();
+    const headers = this.#headers(checkpointOp);
     if (headers.length === 0) return;
     const message = pool.acquire('small');
     if (message === null) return;
@@ -56,6 +57,7 @@ export class StartView {
       op: log.head,
       commitMax: commits.commitMax,
       checkpointOp: superblock.current.checkpoint.op,
+      opHead: this.#opLow(),
       ...(nonce === null ? {} : { nonce }),
     };
     const author = member.author();
@@ -65,10 +67,15 @@ export class StartView {
 
   /** Asks a replica which log its view has. */
   request(replica: number): void {
-    const { member, pool, peers, log, state } = this.#parts;
+    const { member, pool, peers, log, state, superblock } = this.#parts;
     const message = pool.acquire('small');
     if (message === null) return;
-    const fields = { nonce: this.#nonce, op: log.head, commitMin: state.commitMin };
+    const fields = {
+      nonce: this.#nonce,
+      op: log.head,
+      commitMin: state.commitMin,
+      checkpointOp: superblock.current.checkpoint.op,
+    };
     const author = member.authorDurable();
     buildPeerMessage(message.bytes, Command.requestStartView, author, fields, pool.checksum);
     peers.send(replica, message);
@@ -82,7 +89,8 @@ export class StartView {
   }
 
   onRequest(from: number, bytes: Uint8Array): void {
-    this.sendTo(from, bytes.subarray(PeerOffset.nonce, PeerOffset.nonce + 16));
+    const nonce = bytes.subarray(PeerOffset.nonce, PeerOffset.nonce + 16);
+    this.sendTo(from, nonce, peerNumber(bytes, PeerOffset.checkpointOp));
   }
 
   /** More is committed than the log here knows of; perhaps it is on its way. */
@@ -116,7 +124,8 @@ export class StartView {
     if (!isNews && !sync.isAsking) return;
     if (member.status === 'recovering-head' && !this.#isTrustworthy(view, bytes)) return;
     const commitMax = peerNumber(bytes, PeerOffset.commitMax);
-    this.#install(from, view, commitMax, headers);
+    const opLow = peerNumber(bytes, PeerOffset.opHead);
+    this.#install(from, opLow, { view, commitMax, headers });
   }
 
   /** A message of long ago could hide what was acknowledged since. */
@@ -125,12 +134,12 @@ export class StartView {
     return bytesEqual(bytes, PeerOffset.nonce, this.#nonce, 0, 16) && !isZero(this.#nonce, 0, 16);
   }
 
-  #install(from: number, view: number, commitMax: number, headers: readonly Uint8Array[]): void {
+  #install(from: number, opLow: number, told: ToldLog): void {
     const { member, log, state, commits, checkpoints, sync, outbox } = this.#parts;
+    const { view, commitMax, headers } = told;
     const fitting = headers.filter((header) => opOf(header) <= checkpoints.prepareMax);
     const head = fitting.length > 0 ? opOf(fitting[0]) : -1;
-    const told = { view, commitMax, headers };
-    if (sync.considers(from, head, opOf(headers[0]), told)) return;
+    if (sync.considers(from, head, opLow, told)) return;
     if (head < state.commitMin) return;
     for (const header of fitting) {
       const op = opOf(header);
@@ -150,6 +159,7 @@ export class StartView {
     log.raise(head);
     for (const header of fitting) if (opOf(header) > state.commitMin) log.set(header);
     commits.learn(commitMax);
+    this.#behindNs = BEHIND_NS;
     this.#parts.repair.reset();
     if (isNewView) this.#follow(view, headers);
     this.#parts.backup.sendOks();
@@ -174,9 +184,17 @@ export class StartView {
     heldRequests.onFollow();
   }
 
+  /** The lowest operation that can still be had here. */
+  #opLow(): number {
+    const { log, history, geometry } = this.#parts;
+    const low = Math.max(log.chainLow, log.head - geometry.slots + 1);
+    const isJoined = history.high >= low - 1 && history.low <= history.high;
+    return isJoined ? Math.min(low, history.low) : low;
+  }
+
   /** P + 1 from the head down, and below them where logs of older checkpoints end. */
-  #headers(): Uint8Array[] {
-    const { log, checkpoints, geometry } = this.#parts;
+  #headers(checkpointOp: number | null): Uint8Array[] {
+    const { log, checkpoints, geometry, history } = this.#parts;
     const headers: Uint8Array[] = [];
     const low = log.chainLow;
     for (let op = log.head; op >= low && headers.length <= PIPELINE_MAX; op--) {
@@ -186,6 +204,12 @@ export class StartView {
     }
     if (headers.length === 0) return headers;
     const bottom = log.head - headers.length + 1;
+    if (checkpointOp !== null && isCheckpoint(geometry, checkpointOp)) {
+      const op = prepareMax(geometry, checkpointOp);
+      const hook = op < bottom && op >= low ? log.header(op) : history.find(op);
+      if (hook !== null && op < bottom) headers.push(hook.subarray(0, HEADER_SIZE));
+      return headers;
+    }
     for (let back = 1; back <= 2; back++) {
       const op = checkpoints.prepareMax - back * checkpointInterval(geometry);
       const hook = op < bottom && op >= low ? log.header(op) : null;

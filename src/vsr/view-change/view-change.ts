@@ -10,10 +10,10 @@
  */
 import { PIPELINE_MAX } from '../../engine/index.ts';
 import { assert, bytesEqual } from '../../stdx/index.ts';
-import { Command, HEADER_SIZE, PrepareOffset, readView } from '../../wire/index.ts';
+import { Command, HEADER_SIZE, PeerOffset, PrepareOffset, readView } from '../../wire/index.ts';
 import { opOf } from '../log/log.ts';
 import type { Parts } from '../parts.ts';
-import { buildPeerMessage } from '../peer-message.ts';
+import { buildPeerMessage, peerNumber } from '../peer-message.ts';
 import {
   VIEW_RESEND_NS,
   VIEW_STATUS_MAX_NS,
@@ -162,7 +162,7 @@ export class ViewChange {
     if (view > member.view) this.enter(view);
     if (!member.isPrimary) return;
     if (this.#phase !== 'collecting') {
-      startView.sendTo(from, null);
+      startView.sendTo(from, null, peerNumber(bytes, PeerOffset.checkpointOp));
       return;
     }
     const read = decodeVote(bytes, pool.checksum);
