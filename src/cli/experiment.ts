@@ -31,6 +31,7 @@ interface Options {
   accountCount: number;
   seed: number;
   openSeconds: number;
+  batchesPerSecond?: number;
   stopSeconds: number;
   delayMs: number;
   limitSeconds: number;
@@ -106,9 +107,14 @@ function defineLoad(command: Command): void {
     .option('--seed <number>', 'of ids', integer('--seed', 0, Number.MAX_SAFE_INTEGER), 3)
     .option(
       '--open-seconds <seconds>',
-      'how long an open loop lasts; half of what the healthy cluster can do falls due',
+      'how long an open loop lasts',
       integer('--open-seconds', 1, 3600),
       10,
+    )
+    .option(
+      '--batches-per-second <count>',
+      'how many fall due in an open loop (default: half of what a healthy closed one does)',
+      integer('--batches-per-second', 1, 100_000),
     )
     .option(
       '--stop-seconds <seconds>',
@@ -136,6 +142,7 @@ async function run(options: Options): Promise<void> {
   const { calibrationLine } = await import('../lab/index.ts');
   const { cellTables } = await import('./experiment-table.ts');
   const { runs: rounds, development = false, directory = null } = options;
+  const { batchesPerSecond = null } = options;
   const cells = cellsOf(options, lab);
   if (development && options.transferBatchSize > DEVELOPMENT_BATCH_MAX) {
     throw usage(`with --development at most ${DEVELOPMENT_BATCH_MAX} transfers fit into a request`);
@@ -143,7 +150,7 @@ async function run(options: Options): Promise<void> {
   const progress = await openProgress('runs', lab.planSteps(cells, rounds).length);
   try {
     const result = await lab.runDeadReplica(
-      { ...options, cells, rounds, development, directory },
+      { ...options, cells, rounds, development, directory, batchesPerSecond },
       await hooksFor(progress),
       abortOnSignal().signal,
     );

@@ -17,6 +17,8 @@ export interface DeadReplicaOptions extends RunOptions {
   readonly cells: readonly Cell[];
   /** Of each cell. */
   readonly rounds: number;
+  /** The pace of open loops; `null`: half of what the healthy topology does in a closed one. */
+  readonly batchesPerSecond: number | null;
 }
 
 export interface DeadReplicaHooks {
@@ -77,7 +79,7 @@ class Paces {
 
   /** Batches per second; measured first if no healthy closed loop has been run. */
   async of(topology: TopologyName, signal: AbortSignal | null): Promise<number> {
-    const decided = this.#paces.get(topology);
+    const decided = this.#options.batchesPerSecond ?? this.#paces.get(topology);
     if (decided !== undefined) return decided;
     if (!this.#capacities.has(topology)) {
       const healthy: Cell = { topology, kind: 'closed', distance: null };
