@@ -14,6 +14,7 @@ import { assert, bytesEqual, isZero, readSafeU64 } from '../stdx/index.ts';
 import { type Message, PrepareOffset } from '../wire/index.ts';
 import { opOf } from './log/log.ts';
 import type { Parts } from './parts.ts';
+import { LOOKED_AT_MAX } from './repair/repair.ts';
 
 /** Operations for which the digest is remembered; others lag or lead by less, mostly. */
 const DIGESTS = 64;
@@ -145,6 +146,7 @@ export class Commits {
   #commit(prepare: Message): void {
     const { pool, state, cache, admission, outbox, checkpoints, primary, heldRequests } =
       this.#parts;
+    const { log, repair } = this.#parts;
     const op = state.commitMin + 1;
     assert(opOf(prepare.bytes) === op, 'Commits: order');
     if (!state.follows(prepare.bytes)) {
@@ -165,6 +167,7 @@ export class Commits {
     heldRequests.onCommitted(prepare.bytes);
     this.#remember(op);
     cache.drop(op);
+    if (log.head > op + LOOKED_AT_MAX) repair.onArrival();
     if (this.#read === prepare) this.releaseMessages();
     primary.onCommitted(op);
     checkpoints.onCommit();

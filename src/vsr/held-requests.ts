@@ -7,7 +7,7 @@
  */
 import { CLIENTS_MAX } from '../engine/index.ts';
 import { assert, bytesEqual } from '../stdx/index.ts';
-import { type Message, Offset, PrepareOffset, RequestOffset } from '../wire/index.ts';
+import { type Message, Offset, PrepareOffset, RequestOffset, readSize } from '../wire/index.ts';
 import { clientKey } from './clients.ts';
 import type { Parts } from './parts.ts';
 import { HOLD_DELAY_MAX_NS, HOLD_MAX_NS, HOLD_MIN_NS } from './timing/intervals.ts';
@@ -93,10 +93,11 @@ export class HeldRequests {
   /** This replica leads now: the requests are its own. */
   onOffice(): void {
     const { admission, pool } = this.#parts;
-    for (const [client, { message }] of [...this.#held]) {
+    for (const [client, { message, isForwarded }] of [...this.#held]) {
       pool.retain(message);
       this.#drop(client);
-      admission.onForwarded(message);
+      const own = isForwarded ? this.#copyOf(message) : message;
+      if (own !== null) admission.onForwarded(own);
     }
     this.#forwarded.clear();
   }
@@ -113,6 +114,15 @@ export class HeldRequests {
   /** Gives back every message it holds. */
   releaseMessages(): void {
     for (const client of [...this.#held.keys()]) this.#drop(client);
+  }
+
+  /** A message that was sent must not become a prepare in place; takes over the reference. */
+  #copyOf(message: Message): Message | null {
+    const { pool } = this.#parts;
+    const copy = pool.acquire('request');
+    copy?.bytes.set(message.bytes.subarray(0, readSize(message.bytes)));
+    pool.release(message);
+    return copy;
   }
 
   #patienceNs(): number {

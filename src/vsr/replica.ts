@@ -175,6 +175,7 @@ export class Replica implements Engine {
     this.#pumpJournal();
     viewChange.advance();
     repair.advance();
+    this.#parts.sync.watch();
     this.#parts.startView.watch();
     primary.settle();
   }

@@ -33,7 +33,7 @@ test('what is kept is the latest, in full, as much as fits', () => {
       // At most the end of the ring and one message's worth are wasted.
       const wanted = Math.min(
         bytesMax - 2 * 1_500,
-        sizes.reduce((a, b) => a + (b ?? 0), 0),
+        sizes.reduce((a, b) => a + b, 0),
       );
       assert.ok(total >= wanted - 1_500, `keeps ${total} of ${bytesMax}`);
       assert.equal(history.find(history.low - 1), null);

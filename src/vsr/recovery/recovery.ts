@@ -9,7 +9,7 @@
  * to start, and names the place, rather than start with fewer operations than it acknowledged.
  */
 import { PULSE_INTERVAL_NS } from '../../engine/index.ts';
-import { assert } from '../../stdx/index.ts';
+import { assert, bytesEqual } from '../../stdx/index.ts';
 import { HEADER_SIZE, type MessagePool } from '../../wire/index.ts';
 import type { Checkpoints } from '../checkpoint.ts';
 import type { Commits } from '../commits.ts';
@@ -209,7 +209,13 @@ export class Recovery {
     const { checkpoint, commitMax } = superblock.current;
     state.restore(checkpoint);
     slots.forEach((found, slot) => {
-      log.restore(slot, found.kind === 'clean' ? found.header : null, found.kind === 'faulty');
+      const header = found.kind === 'clean' ? found.header : null;
+      // After a copy the slot may hold an operation that was never part of the log.
+      const isForeign =
+        found.kind === 'clean' &&
+        found.op === checkpoint.op &&
+        !bytesEqual(found.header, 0, checkpoint.prepareChecksum, 0, 16);
+      log.restore(slot, isForeign ? null : header, found.kind === 'faulty');
     });
     log.open(Math.max(head, checkpoint.op));
     if (headHeader !== null) log.set(headHeader);

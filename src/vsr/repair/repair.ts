@@ -20,8 +20,8 @@ import { RepairBudget } from '../timing/repair-budget.ts';
 const WAITS = 64;
 const PATIENCE_START_NS = 5_000_000;
 const PATIENCE_MAX_NS = 100_000_000;
-/** Operations looked at in one step. */
-const LOOKED_AT_MAX = 64;
+/** Operations above what is executed that are looked at. */
+export const LOOKED_AT_MAX = 64;
 
 export class Repair {
   readonly #parts: Parts;
@@ -90,7 +90,8 @@ export class Repair {
       missingHigh = log.chainLow - 1;
     }
     if (missingLow >= 0) this.#askHeaders(missingLow, missingHigh, nowNs);
-    if (missingLow < 0 && nextNs === Number.POSITIVE_INFINITY) {
+    // Beyond the window more may be missing: it moves on with what is executed.
+    if (missingLow < 0 && nextNs === Number.POSITIVE_INFINITY && high === log.head) {
       deadlines.clear('repair');
       return;
     }

@@ -23,11 +23,12 @@ import { opOf } from '../log/log.ts';
 import type { Parts } from '../parts.ts';
 import { buildPeerMessage, peerNumber } from '../peer-message.ts';
 import { FaultDetector } from '../timing/fault-detector.ts';
+import { DETECTOR_LIMITS } from '../timing/intervals.ts';
 
 export class Backup {
   readonly #parts: Parts;
   /** Patience with the primary. */
-  readonly #detector: FaultDetector = new FaultDetector();
+  readonly #detector: FaultDetector = new FaultDetector(DETECTOR_LIMITS);
   /** The primary's clock in the last commit message of this view. */
   #heartbeatNs: number = 0;
   /** Something durable could not be acknowledged yet. */

@@ -32,6 +32,7 @@ import { buildPeerMessage, peerBits, peerNumber } from '../peer-message.ts';
 import { FaultDetector } from '../timing/fault-detector.ts';
 import {
   ABDICATE_NS,
+  DETECTOR_LIMITS,
   HEARTBEAT_NS,
   PREPARE_TIMEOUT_MAX_NS,
   PREPARE_TIMEOUT_MIN_NS,
@@ -66,7 +67,7 @@ export class Primary {
   readonly #hasPulses: boolean;
   readonly #pipeline: Entry[] = [];
   /** As backups see us: when to speak lest they lose patience. */
-  readonly #detector: FaultDetector = new FaultDetector();
+  readonly #detector: FaultDetector = new FaultDetector(DETECTOR_LIMITS);
   /** Acknowledgements that came before everything else was ready to begin. */
   readonly #early: Early[] = [];
   #timestamp: U64 = { hi: 0, lo: 0 };
@@ -149,16 +150,12 @@ export class Primary {
 
   /** Makes prepares of what waits. */
   advance(): void {
-    const { member, admission, state, peers, outbox, deadlines } = this.#parts;
+    const { member, admission, state, peers } = this.#parts;
     if (!member.isNormalPrimary) return;
     while (this.#hasRoom()) {
       const wall = peers.realtime();
-      if (wall === null) {
-        if (admission.queueLength > 0 && !deadlines.isSet('abdicate')) {
-          deadlines.set('abdicate', outbox.now.monoNs + ABDICATE_NS);
-        }
-        return;
-      }
+      // What waits makes a primary without a clock abdicate in the end.
+      if (wall === null) return;
       // A pulse goes first: it is due, while clients can wait for one more operation.
       if (this.#hasPulses && !this.#hasPulse()) {
         const timestamp = this.#next(wall, state.machine.reserve(OPERATION_PULSE, EMPTY));
@@ -251,7 +248,10 @@ export class Primary {
 
   /** The operation is executed. */
   onCommitted(op: number): void {
-    if (this.#pipeline[0]?.op === op) this.#pipeline.shift();
+    if (this.#pipeline[0]?.op !== op) return;
+    this.#pipeline.shift();
+    const { deadlines, outbox } = this.#parts;
+    if (deadlines.isSet('abdicate')) deadlines.set('abdicate', outbox.now.monoNs + ABDICATE_NS);
   }
 
   invariants(): void {
@@ -273,10 +273,11 @@ export class Primary {
   }
 
   #hasRoom(): boolean {
-    const { log, checkpoints, member, peers, geometry } = this.#parts;
+    const { log, checkpoints, member, peers, geometry, journal } = this.#parts;
     if (this.#pipeline.length >= PIPELINE_MAX) return false;
     if (log.head >= checkpoints.authorMax || !member.isLogViewDurable) return false;
     if (member.isSolo) return true;
+    if (!journal.canWrite) return false;
     // Slow replicas, as many as may fail, never hold the others up.
     const lagMax = Math.max(2 * PIPELINE_MAX, checkpointInterval(geometry) / 2);
     return log.head - peers.commitMinOfQuorum() <= lagMax;
@@ -410,10 +411,17 @@ export class Primary {
 
   #armPrepare(): void {
     const { deadlines, outbox } = this.#parts;
+    const { admission, checkpoints } = this.#parts;
+    // A broken disk, a full one, or clocks that disagree: what is begun must also be executed.
+    const isWaiting =
+      this.#pipeline.length > 0 || admission.queueLength > 0 || checkpoints.isReadOnly;
+    if (!isWaiting) deadlines.clear('abdicate');
+    else if (!deadlines.isSet('abdicate')) {
+      deadlines.set('abdicate', outbox.now.monoNs + ABDICATE_NS);
+    }
     const first = this.#pipeline.find(({ isQuorum }) => !isQuorum);
     if (first === undefined) {
       deadlines.clear('prepare');
-      if (this.#parts.admission.queueLength === 0) deadlines.clear('abdicate');
       return;
     }
     if (first.op !== this.#attemptsOp) {
@@ -421,7 +429,6 @@ export class Primary {
       this.#attempts = 0;
     }
     deadlines.set('prepare', first.sentNs + this.#timeoutNs());
-    if (!deadlines.isSet('abdicate')) deadlines.set('abdicate', outbox.now.monoNs + ABDICATE_NS);
   }
 
   #sendCommit(): void {

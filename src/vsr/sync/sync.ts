@@ -8,12 +8,13 @@
 import { BLOCK_SIZE_MAX, type StorageError } from '../../engine/index.ts';
 import { assert, bytesEqual } from '../../stdx/index.ts';
 import { Command, HEADER_SIZE, type Message, PeerOffset, readSize } from '../../wire/index.ts';
-import { fixedSize, sectorCeil } from '../file/geometry.ts';
+import { fixedSize, prepareMax, sectorCeil } from '../file/geometry.ts';
 import type { ChunkReference } from '../file/superblock-codec.ts';
+import { opOf } from '../log/log.ts';
 import { Part } from '../outbox.ts';
 import type { Parts } from '../parts.ts';
 import { buildPeerMessage, peerBits, peerNumber, peersOf } from '../peer-message.ts';
-import { SYNC_RETRY_NS } from '../timing/intervals.ts';
+import { SYNC_RETRY_NS, SYNC_STUCK_NS } from '../timing/intervals.ts';
 import { decodeCheckpoint } from './checkpoint-message.ts';
 import { CheckpointServer, Wanted } from './checkpoint-server.ts';
 import { Copy, type Item } from './copy.ts';
@@ -29,6 +30,8 @@ export interface ToldLog {
   readonly view: number;
   readonly commitMax: number;
   readonly headers: readonly Uint8Array[];
+  /** Of the primary's last checkpoint. */
+  readonly checkpointOp: number;
 }
 
 export class Sync {
@@ -44,6 +47,13 @@ export class Sync {
   #pieces: { readonly chunk: ChunkReference; readonly bytes: Uint8Array }[] = [];
   #chunks: ChunkReference[] = [];
   #hasProgress: boolean = false;
+  /** A block could not be written: the copy is worth nothing. */
+  #hasFailed: boolean = false;
+  /** Begun although the log could be repaired, because nobody seems to have what is missing. */
+  #isForced: boolean = false;
+  /** Since when nothing more is executed, and after which operation; −1: nothing is waited for. */
+  #waitsAt: number = -1;
+  #waitsSinceNs: number = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -60,6 +70,27 @@ export class Sync {
     return this.#phase === 'ask';
   }
 
+  /** The superblock is about to name the copy: nothing else may change it. */
+  get isInstalling(): boolean {
+    return this.#phase === 'install';
+  }
+
+  /** More is committed, and for long nothing could be executed: perhaps nobody has it any more. */
+  get isStuck(): boolean {
+    if (this.#waitsAt < 0) return false;
+    return this.#parts.outbox.now.monoNs >= this.#waitsSinceNs + SYNC_STUCK_NS;
+  }
+
+  /** At the end of every step. */
+  watch(): void {
+    const { state, commits, checkpoints, outbox } = this.#parts;
+    const waits = !this.isActive && state.commitMin < commits.commitMax && checkpoints.mayCommit;
+    const at = waits ? state.commitMin : -1;
+    if (at === this.#waitsAt) return;
+    this.#waitsAt = at;
+    this.#waitsSinceNs = outbox.now.monoNs;
+  }
+
   /**
    * The primary tells of a log of which the part up to `head` fits here (−1: nothing), and that
    * operations from `opLow` on can be had. Returns whether only a checkpoint can help, which is
@@ -67,20 +98,25 @@ export class Sync {
    */
   considers(from: number, head: number, opLow: number, told: ToldLog): boolean {
     const { state, geometry, outbox, checkpoints } = this.#parts;
-    const isOutOfReach = head < state.commitMin || opLow > state.commitMin + 1;
+    const isHelped = this.isStuck && told.checkpointOp > state.commitMin;
+    const isOutOfReach = isHelped || head < state.commitMin || opLow > state.commitMin + 1;
     if (this.#phase === 'install') return true;
     if (this.#phase === 'ask') {
       this.#install(told);
       return true;
     }
     if (!isOutOfReach) {
-      if (this.isActive && this.#writes.size === 0) this.#abandon();
+      // Later than that the copy is nearly done, and above what is executed here.
+      const mayEnd = this.#phase === 'fetch' && this.#writes.size === 0 && !this.#isForced;
+      if (mayEnd) this.#abandon();
       if (!this.isActive) checkpoints.resume();
       return this.isActive;
     }
     if (this.isActive || !checkpoints.hold()) return true;
     outbox.trace('info', 'sync', { from, commitMin: state.commitMin, opLow });
     this.#phase = 'fetch';
+    this.#isForced = isHelped;
+    this.#hasFailed = false;
     const base = fixedSize(geometry);
     const { blocks } = checkpoints;
     this.#copy = new Copy(base, blocks.fileSize, blocks.places());
@@ -94,7 +130,7 @@ export class Sync {
   }
 
   onBlock(from: number, bytes: Uint8Array): void {
-    if (this.#phase !== 'fetch' || from !== this.#source) return;
+    if (this.#phase !== 'fetch' || from !== this.#source || this.#hasFailed) return;
     const body = bytes.subarray(HEADER_SIZE, readSize(bytes));
     if (peerBits(bytes, PeerOffset.bits2) === Wanted.checkpoint) this.#onCheckpoint(body);
     else this.#onPlace(peerNumber(bytes, PeerOffset.opHead), body);
@@ -123,10 +159,10 @@ export class Sync {
     this.#parts.pool.release(message);
     if (error !== null) {
       this.#parts.outbox.trace('error', 'disk-full', { offset: 0 });
-      if (this.#writes.size === 0) this.#abandon();
-      return;
+      this.#hasFailed = true;
     }
-    this.#goOn();
+    if (!this.#hasFailed) this.#goOn();
+    else if (this.#writes.size === 0) this.#abandon();
   }
 
   onRead(token: number, bytes: Uint8Array): void {
@@ -185,8 +221,11 @@ export class Sync {
     }
     if (item.key < 0) {
       if (!this.#copy.takeChunk(item.chunk, body)) return;
-    } else if (this.#writes.size >= WRITES_MAX || !this.#write(this.#copy.place(item), body)) {
-      return;
+    } else {
+      const { pool } = this.#parts;
+      if (this.#writes.size >= WRITES_MAX || pool.available('reply') === 0) return;
+      const isTaken = this.#write(this.#copy.place(item), body);
+      assert(isTaken, 'Sync: there was room for the block');
     }
     this.#hasProgress = true;
     this.#asked.delete(offset);
@@ -196,6 +235,7 @@ export class Sync {
 
   #goOn(): void {
     const { outbox } = this.#parts;
+    if (this.#hasFailed) return;
     if (this.#phase === 'fetch') {
       if (this.#copy?.reference === null || this.#copy === null) {
         this.#askCheckpoint();
@@ -221,10 +261,20 @@ export class Sync {
   }
 
   #install({ view, commitMax, headers }: ToldLog): void {
-    const { superblock, member } = this.#parts;
+    const { superblock, member, geometry } = this.#parts;
     const reference = this.#copy?.reference;
     assert(reference !== null && reference !== undefined, 'Sync: nothing to install');
     if (view < member.view || !superblock.isIdle) return;
+    // The log must continue the copy, or what is left in the slots would be taken for it.
+    const max = prepareMax(geometry, reference.op);
+    const isJoined = headers.some((header) => {
+      const op = opOf(header);
+      return op >= reference.op && op <= max;
+    });
+    if (!isJoined) {
+      this.#beginAnew();
+      return;
+    }
     this.#phase = 'install';
     superblock.update({
       view,
@@ -249,6 +299,18 @@ export class Sync {
     const staged = message.bytes.subarray(0, length);
     this.#writes.set(outbox.write(Part.sync, place.offset, staged, false), message);
     return true;
+  }
+
+  /** The copy is too old for the log of the view: the blocks are kept, a newer one is needed. */
+  #beginAnew(): void {
+    const { member } = this.#parts;
+    this.#phase = 'fetch';
+    this.#pieces = [];
+    if (!member.isPrimary) this.#source = member.primary;
+    this.#copy?.forget();
+    this.#items = [];
+    this.#asked.clear();
+    this.#askCheckpoint();
   }
 
   #askCheckpoint(): void {
@@ -286,6 +348,8 @@ export class Sync {
   #abandon(): void {
     this.#phase = 'idle';
     this.#copy = null;
+    this.#isForced = false;
+    this.#hasFailed = false;
     this.#items = [];
     this.#asked.clear();
     this.#pieces = [];

@@ -6,6 +6,11 @@ const MS = 1_000_000;
 
 /** A primary says at least this often that it is there. */
 export const HEARTBEAT_NS: number = 500 * MS;
+/**
+ * Silence that a primary is granted, in units of what was usual: within these limits. A process on
+ * a busy machine stands still for longer than one would think; a killed one shows by its links.
+ */
+export const DETECTOR_LIMITS = { intervalNsMin: 200 * MS, intervalNsMax: 2_000 * MS } as const;
 /** A prepare without a quorum is sent again after twice the usual time, within these limits. */
 export const PREPARE_TIMEOUT_MIN_NS: number = 10 * MS;
 export const PREPARE_TIMEOUT_MAX_NS: number = 500 * MS;
@@ -25,6 +30,8 @@ export const BEHIND_NS: number = 20 * MS;
 export const BEHIND_MAX_NS: number = 500 * MS;
 /** A copy of a checkpoint that does not get on asks again, perhaps somebody else. */
 export const SYNC_RETRY_NS: number = 100 * MS;
+/** Nothing could be executed for this long although more is committed: a checkpoint may help. */
+export const SYNC_STUCK_NS: number = 2_000 * MS;
 /** A request that came to a backup goes to the primary if no prepare of it is seen by then. */
 export const HOLD_MIN_NS: number = 2 * MS;
 /** A prepare that takes longer than this is not what usually happens. */

@@ -95,9 +95,9 @@ export class StartView {
 
   /** More is committed than the log here knows of; perhaps it is on its way. */
   watch(): void {
-    const { member, commits, log, deadlines, outbox } = this.#parts;
+    const { member, commits, log, deadlines, outbox, sync } = this.#parts;
     if (!member.isNormalBackup) return;
-    if (commits.commitMax <= log.head) {
+    if (commits.commitMax <= log.head && !sync.isStuck) {
       deadlines.clear('behind');
       this.#behindNs = BEHIND_NS;
     } else if (!deadlines.isSet('behind')) {
@@ -106,8 +106,9 @@ export class StartView {
   }
 
   onBehind(): void {
-    const { member, commits, log } = this.#parts;
-    if (!member.isNormalBackup || commits.commitMax <= log.head) return;
+    const { member, commits, log, sync } = this.#parts;
+    const isBehind = commits.commitMax > log.head || sync.isStuck;
+    if (!member.isNormalBackup || !isBehind) return;
     this.#behindNs = Math.min(2 * this.#behindNs, BEHIND_MAX_NS);
     this.request(member.primary);
   }
@@ -121,11 +122,12 @@ export class StartView {
     if (headers === null || headers.length === 0) return;
     for (const header of headers) if (!isPrepareHeader(header, pool.checksum)) return;
     const isNews = view > member.view || !member.isNormal || opOf(headers[0]) > log.head;
-    if (!isNews && !sync.isAsking) return;
+    if (!isNews && !sync.isAsking && !sync.isStuck) return;
     if (member.status === 'recovering-head' && !this.#isTrustworthy(view, bytes)) return;
     const commitMax = peerNumber(bytes, PeerOffset.commitMax);
     const opLow = peerNumber(bytes, PeerOffset.opHead);
-    this.#install(from, opLow, { view, commitMax, headers });
+    const checkpointOp = peerNumber(bytes, PeerOffset.checkpointOp);
+    this.#install(from, opLow, { view, commitMax, headers, checkpointOp });
   }
 
   /** A message of long ago could hide what was acknowledged since. */
@@ -135,7 +137,7 @@ export class StartView {
   }
 
   #install(from: number, opLow: number, told: ToldLog): void {
-    const { member, log, state, commits, checkpoints, sync, outbox } = this.#parts;
+    const { member, log, state, commits, checkpoints, sync, outbox, superblock } = this.#parts;
     const { view, commitMax, headers } = told;
     const fitting = headers.filter((header) => opOf(header) <= checkpoints.prepareMax);
     const head = fitting.length > 0 ? opOf(fitting[0]) : -1;
@@ -143,7 +145,9 @@ export class StartView {
     if (head < state.commitMin) return;
     for (const header of fitting) {
       const op = opOf(header);
-      if (op > state.commitMin || log.header(op) === null || log.has(op, header, 0)) continue;
+      // What lies below the checkpoint was perhaps never executed here: it came with a copy.
+      if (op > state.commitMin || op <= superblock.current.checkpoint.op) continue;
+      if (log.header(op) === null || log.has(op, header, 0)) continue;
       outbox.halt('diverged', `operation ${op} is executed here and is another one at the primary`);
       return;
     }

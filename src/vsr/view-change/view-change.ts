@@ -59,7 +59,7 @@ export class ViewChange {
   /** Wants to leave the current view, and says so. */
   vote(): void {
     const { member, outbox, deadlines } = this.#parts;
-    if (member.isSolo || (member.status !== 'normal' && member.status !== 'view-change')) return;
+    if (!this.#isVoter()) return;
     const own = 1 << member.replica;
     if ((this.#exits & own) !== 0) return;
     outbox.trace('info', 'view-exit', { view: member.view, primary: member.primary });
@@ -199,8 +199,10 @@ export class ViewChange {
   }
 
   onVotesExpire(): void {
-    const { member } = this.#parts;
+    const { member, deadlines, outbox } = this.#parts;
     this.#exits &= 1 << member.replica;
+    if (this.#exits === 0) return;
+    deadlines.set('votes-expire', outbox.now.monoNs + VOTES_EXPIRE_NS);
   }
 
   /** Says again what may have been lost. */
@@ -276,8 +278,9 @@ export class ViewChange {
   }
 
   #isVoter(): boolean {
-    const { status, isSolo } = this.#parts.member;
-    return !isSolo && (status === 'normal' || status === 'view-change');
+    const { member, sync } = this.#parts;
+    if (member.isSolo || sync.isInstalling) return false;
+    return member.status === 'normal' || member.status === 'view-change';
   }
 
   /** A replica wants to leave the view; if enough do, that is done. */
