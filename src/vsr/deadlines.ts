@@ -49,6 +49,11 @@ export class Deadlines {
     this.#at[this.#index(name)] = atNs;
   }
 
+  /** Moves it to an earlier moment, never to a later one. */
+  setEarlier(name: DeadlineName, atNs: number): void {
+    this.set(name, Math.min(atNs, this.#at[this.#index(name)]));
+  }
+
   clear(name: DeadlineName): void {
     this.#at[this.#index(name)] = Number.POSITIVE_INFINITY;
   }

@@ -48,11 +48,14 @@ export class Dispatch {
   }
 
   onPeer(event: Event & { readonly type: 'peer-up' | 'peer-down' }): void {
-    const { peers, viewChange, repair, member } = this.#parts;
+    const { peers, primary, viewChange, repair, member } = this.#parts;
     if (event.type === 'peer-up') {
       peers.onUp(event.replica, event.replicaId, event.isRecovered);
       const isMet = peers.isUp(event.replica) && member.status !== 'recovering';
-      if (isMet) viewChange.onPeerUp(event.replica);
+      if (isMet) {
+        viewChange.onPeerUp(event.replica);
+        primary.onPeerUp(event.replica);
+      }
       repair.onArrival();
     } else {
       peers.onDown(event.replica);

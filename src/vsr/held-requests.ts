@@ -16,6 +16,8 @@ interface Held {
   readonly message: Message;
   readonly sinceNs: number;
   isForwarded: boolean;
+  /** Once at least, to whichever primary: the message must not change any more. */
+  wasSent: boolean;
 }
 
 export class HeldRequests {
@@ -47,7 +49,12 @@ export class HeldRequests {
     }
     this.#drop(client);
     pool.retain(message);
-    this.#held.set(client, { message, sinceNs: outbox.now.monoNs, isForwarded: false });
+    this.#held.set(client, {
+      message,
+      sinceNs: outbox.now.monoNs,
+      isForwarded: false,
+      wasSent: false,
+    });
     outbox.trace('debug', 'request-held', {});
     this.#arm();
   }
@@ -93,10 +100,10 @@ export class HeldRequests {
   /** This replica leads now: the requests are its own. */
   onOffice(): void {
     const { admission, pool } = this.#parts;
-    for (const [client, { message, isForwarded }] of [...this.#held]) {
+    for (const [client, { message, wasSent }] of [...this.#held]) {
       pool.retain(message);
       this.#drop(client);
-      const own = isForwarded ? this.#copyOf(message) : message;
+      const own = wasSent ? this.#copyOf(message) : message;
       if (own !== null) admission.onForwarded(own);
     }
     this.#forwarded.clear();
@@ -133,6 +140,7 @@ export class HeldRequests {
     const { member, peers, pool, outbox } = this.#parts;
     if (held.isForwarded || !member.isNormalBackup || !peers.isUp(member.primary)) return;
     held.isForwarded = true;
+    held.wasSent = true;
     if (this.#forwarded.size >= CLIENTS_MAX) this.#forwarded.clear();
     this.#forwarded.set(client, held.message.bytes.slice(Offset.checksum, Offset.checksum + 16));
     pool.retain(held.message);

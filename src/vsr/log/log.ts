@@ -145,6 +145,7 @@ export class Log {
   /** Lowest op such that it and all above it up to the head are there and chained. */
   get chainLow(): number {
     const bottom = Math.max(0, this.#head - this.#slots + 1);
+    this.#chainLow = Math.max(this.#chainLow, bottom);
     while (this.#chainLow > bottom) {
       const below = this.header(this.#chainLow - 1);
       if (below === null) break;

@@ -18,7 +18,7 @@ import type { ClusterResolution } from '../file/cluster-resolution.ts';
 import { headerOffset, prepareOffset } from '../file/geometry.ts';
 import type { LogResolution } from '../file/log-resolution.ts';
 import type { Journal } from '../log/journal.ts';
-import type { Log } from '../log/log.ts';
+import { type Log, opOf } from '../log/log.ts';
 import type { Member } from '../member.ts';
 import { buildReserved } from '../message.ts';
 import { type Outbox, Part } from '../outbox.ts';
@@ -218,7 +218,7 @@ export class Recovery {
       log.restore(slot, isForeign ? null : header, found.kind === 'faulty');
     });
     log.open(Math.max(head, checkpoint.op));
-    if (headHeader !== null) log.set(headHeader);
+    if (headHeader !== null && opOf(headHeader) > checkpoint.op) log.set(headHeader);
     commits.learn(Math.max(commitMax, checkpoint.op));
     for (const slot of fixes) {
       const sector = journal.sector(slot);

@@ -23,7 +23,9 @@ export class Responder {
     const op = peerNumber(bytes, PeerOffset.op);
     const header = log.header(op);
     if (header === null) {
-      this.#answerFromHistory(from, op, bytes);
+      const isNamed = !isZero(bytes, PeerOffset.checksum, 16);
+      const wanted = bytes.subarray(PeerOffset.checksum, PeerOffset.checksum + 16);
+      this.#answerFromHistory(from, op, isNamed ? wanted : null);
       return;
     }
     if (isZero(bytes, PeerOffset.checksum, 16)) {
@@ -38,23 +40,27 @@ export class Responder {
       peers.send(from, message);
       return;
     }
+    if (this.#answerFromHistory(from, op, header)) return;
     if (!log.isClean(op) || journal.reading >= JOURNAL_READS_MAX - READS_RESERVED) return;
     journal.read(op, (read) => {
       if (read !== null) peers.send(from, read);
     });
   }
 
-  /** What the log has overwritten: executed here, so it is what it is in every view. */
-  #answerFromHistory(from: number, op: number, bytes: Uint8Array): void {
+  /**
+   * What the log has overwritten, or cannot read any more: executed here, so it is what it is in
+   * every view. `wanted`: its checksum, if the other one knows it. Returns whether it was kept.
+   */
+  #answerFromHistory(from: number, op: number, wanted: Uint8Array | null): boolean {
     const { history, pool, peers } = this.#parts;
     const prepare = history.find(op);
-    if (prepare === null) return;
-    const isNamed = !isZero(bytes, PeerOffset.checksum, 16);
-    if (isNamed && !bytesEqual(prepare, 0, bytes, PeerOffset.checksum, 16)) return;
+    if (prepare === null || (wanted !== null && !bytesEqual(prepare, 0, wanted, 0, 16)))
+      return false;
     const message = pool.acquire('request');
-    if (message === null) return;
+    if (message === null) return true;
     message.bytes.set(prepare);
     peers.send(from, message);
+    return true;
   }
 
   onRequestHeaders(from: number, bytes: Uint8Array): void {

@@ -34,6 +34,7 @@ import {
   ABDICATE_NS,
   DETECTOR_LIMITS,
   HEARTBEAT_NS,
+  LAG_PING_NS,
   PREPARE_TIMEOUT_MAX_NS,
   PREPARE_TIMEOUT_MIN_NS,
 } from '../timing/intervals.ts';
@@ -237,6 +238,15 @@ export class Primary {
     }
   }
 
+  /** What was on its way when the link broke is lost. */
+  onPeerUp(replica: number): void {
+    if (!this.#parts.member.isNormalPrimary) return;
+    this.#attempts = 0;
+    for (const { op, acks } of this.#pipeline) {
+      if ((acks & (1 << replica)) === 0) this.#resend(op, replica);
+    }
+  }
+
   /** Nothing gets done here, so somebody else should lead. */
   onAbdicate(): void {
     const { outbox, member, viewChange } = this.#parts;
@@ -274,13 +284,16 @@ export class Primary {
 
   #hasRoom(): boolean {
     const { log, checkpoints, member, peers, geometry, journal } = this.#parts;
+    const { deadlines, outbox } = this.#parts;
     if (this.#pipeline.length >= PIPELINE_MAX) return false;
     if (log.head >= checkpoints.authorMax || !member.isLogViewDurable) return false;
     if (member.isSolo) return true;
     if (!journal.canWrite) return false;
     // Slow replicas, as many as may fail, never hold the others up.
     const lagMax = Math.max(2 * PIPELINE_MAX, checkpointInterval(geometry) / 2);
-    return log.head - peers.commitMinOfQuorum() <= lagMax;
+    if (log.head - peers.commitMinOfQuorum() <= lagMax) return true;
+    deadlines.setEarlier('ping', outbox.now.monoNs + LAG_PING_NS);
+    return false;
   }
 
   #hasPulse(): boolean {

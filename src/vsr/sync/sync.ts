@@ -14,7 +14,7 @@ import { opOf } from '../log/log.ts';
 import { Part } from '../outbox.ts';
 import type { Parts } from '../parts.ts';
 import { buildPeerMessage, peerBits, peerNumber, peersOf } from '../peer-message.ts';
-import { SYNC_RETRY_NS, SYNC_STUCK_NS } from '../timing/intervals.ts';
+import { SYNC_RETRY_MAX_NS, SYNC_RETRY_NS, SYNC_STUCK_NS } from '../timing/intervals.ts';
 import { decodeCheckpoint } from './checkpoint-message.ts';
 import { CheckpointServer, Wanted } from './checkpoint-server.ts';
 import { Copy, type Item } from './copy.ts';
@@ -47,6 +47,8 @@ export class Sync {
   #pieces: { readonly chunk: ChunkReference; readonly bytes: Uint8Array }[] = [];
   #chunks: ChunkReference[] = [];
   #hasProgress: boolean = false;
+  /** How long nothing may come before it is asked for again. */
+  #patienceNs: number = SYNC_RETRY_NS;
   /** A block could not be written: the copy is worth nothing. */
   #hasFailed: boolean = false;
   /** Begun although the log could be repaired, because nobody seems to have what is missing. */
@@ -83,8 +85,10 @@ export class Sync {
 
   /** At the end of every step. */
   watch(): void {
-    const { state, commits, checkpoints, outbox } = this.#parts;
-    const waits = !this.isActive && state.commitMin < commits.commitMax && checkpoints.mayCommit;
+    const { state, commits, checkpoints, outbox, member, peers } = this.#parts;
+    const isLed = member.isNormalBackup && peers.isUp(member.primary);
+    const isBehind = state.commitMin < commits.commitMax && checkpoints.mayCommit;
+    const waits = isLed && isBehind && !this.isActive;
     const at = waits ? state.commitMin : -1;
     if (at === this.#waitsAt) return;
     this.#waitsAt = at;
@@ -92,14 +96,13 @@ export class Sync {
   }
 
   /**
-   * The primary tells of a log of which the part up to `head` fits here (−1: nothing), and that
-   * operations from `opLow` on can be had. Returns whether only a checkpoint can help, which is
-   * then being copied.
+   * The primary tells of its log, of which operations from `opLow` on can be had. Returns whether
+   * only a checkpoint can help, which is then being copied.
    */
-  considers(from: number, head: number, opLow: number, told: ToldLog): boolean {
+  considers(from: number, opLow: number, told: ToldLog): boolean {
     const { state, geometry, outbox, checkpoints } = this.#parts;
     const isHelped = this.isStuck && told.checkpointOp > state.commitMin;
-    const isOutOfReach = isHelped || head < state.commitMin || opLow > state.commitMin + 1;
+    const isOutOfReach = isHelped || opLow > state.commitMin + 1;
     if (this.#phase === 'install') return true;
     if (this.#phase === 'ask') {
       this.#install(told);
@@ -117,6 +120,7 @@ export class Sync {
     this.#phase = 'fetch';
     this.#isForced = isHelped;
     this.#hasFailed = false;
+    this.#patienceNs = SYNC_RETRY_NS;
     const base = fixedSize(geometry);
     const { blocks } = checkpoints;
     this.#copy = new Copy(base, blocks.fileSize, blocks.places());
@@ -141,15 +145,14 @@ export class Sync {
   onDeadline(): void {
     const { deadlines, outbox, startView, member } = this.#parts;
     if (!this.isActive) return;
-    deadlines.set('sync', outbox.now.monoNs + SYNC_RETRY_NS);
     if (this.#phase === 'ask') {
       startView.request(member.primary);
     } else if (this.#phase === 'fetch') {
-      if (!this.#hasProgress) this.#changeSource();
-      this.#hasProgress = false;
-      this.#asked.clear();
+      this.#askAgain();
+    } else if (this.#phase === 'manifest') {
       this.#goOn();
     }
+    deadlines.set('sync', outbox.now.monoNs + this.#patienceNs);
   }
 
   onWritten(token: number, error: StorageError | null): void {
@@ -333,14 +336,30 @@ export class Sync {
     peers.send(this.#source, message);
   }
 
+  /** Patience grows while nothing comes: the way may be long, or the other one busy. */
+  #askAgain(): void {
+    if (this.#hasProgress) {
+      this.#patienceNs = Math.max(SYNC_RETRY_NS, this.#patienceNs / 2);
+    } else {
+      this.#patienceNs = Math.min(2 * this.#patienceNs, SYNC_RETRY_MAX_NS);
+      this.#asked.clear();
+      this.#changeSource();
+    }
+    this.#hasProgress = false;
+    this.#goOn();
+  }
+
   #changeSource(): void {
     const { peers, prng } = this.#parts;
     const candidates = [...peersOf(peers.upMask)];
     if (candidates.length === 0) return;
-    this.#source = candidates[prng.below(candidates.length)];
+    const source = candidates[prng.below(candidates.length)];
     // The same checkpoint lies elsewhere in another file.
-    this.#copy?.forget();
-    this.#items = [];
+    if (source !== this.#source) {
+      this.#copy?.forget();
+      this.#items = [];
+    }
+    this.#source = source;
     this.#askCheckpoint();
   }
 

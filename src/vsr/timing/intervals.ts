@@ -10,7 +10,10 @@ export const HEARTBEAT_NS: number = 500 * MS;
  * Silence that a primary is granted, in units of what was usual: within these limits. A process on
  * a busy machine stands still for longer than one would think; a killed one shows by its links.
  */
-export const DETECTOR_LIMITS = { intervalNsMin: 200 * MS, intervalNsMax: 2_000 * MS } as const;
+export const DETECTOR_LIMITS: { readonly intervalNsMin: number; readonly intervalNsMax: number } = {
+  intervalNsMin: 200 * MS,
+  intervalNsMax: 2_000 * MS,
+};
 /** A prepare without a quorum is sent again after twice the usual time, within these limits. */
 export const PREPARE_TIMEOUT_MIN_NS: number = 10 * MS;
 export const PREPARE_TIMEOUT_MAX_NS: number = 500 * MS;
@@ -23,6 +26,8 @@ export const VIEW_RESEND_NS: number = 100 * MS;
 /** A view change that takes longer is given up for the next view; times views tried, to a limit. */
 export const VIEW_STATUS_NS: number = 1_000 * MS;
 export const VIEW_STATUS_MAX_NS: number = 5_000 * MS;
+/** A primary that waits for backups to execute asks how far they are. */
+export const LAG_PING_NS: number = 10 * MS;
 /** Repairs that were not answered are looked at again; jittered. */
 export const REPAIR_RETRY_NS: number = 20 * MS;
 /** How long a commit number may run ahead of the log here before a StartView is asked for. */
@@ -30,6 +35,7 @@ export const BEHIND_NS: number = 20 * MS;
 export const BEHIND_MAX_NS: number = 500 * MS;
 /** A copy of a checkpoint that does not get on asks again, perhaps somebody else. */
 export const SYNC_RETRY_NS: number = 100 * MS;
+export const SYNC_RETRY_MAX_NS: number = 5_000 * MS;
 /** Nothing could be executed for this long although more is committed: a checkpoint may help. */
 export const SYNC_STUCK_NS: number = 2_000 * MS;
 /** A request that came to a backup goes to the primary if no prepare of it is seen by then. */

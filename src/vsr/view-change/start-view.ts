@@ -141,7 +141,7 @@ export class StartView {
     const { view, commitMax, headers } = told;
     const fitting = headers.filter((header) => opOf(header) <= checkpoints.prepareMax);
     const head = fitting.length > 0 ? opOf(fitting[0]) : -1;
-    if (sync.considers(from, head, opLow, told)) return;
+    if (sync.considers(from, opLow, told)) return;
     if (head < state.commitMin) return;
     for (const header of fitting) {
       const op = opOf(header);
@@ -210,8 +210,9 @@ export class StartView {
     const bottom = log.head - headers.length + 1;
     if (checkpointOp !== null && isCheckpoint(geometry, checkpointOp)) {
       const op = prepareMax(geometry, checkpointOp);
-      const hook = op < bottom && op >= low ? log.header(op) : history.find(op);
-      if (hook !== null && op < bottom) headers.push(hook.subarray(0, HEADER_SIZE));
+      const known = op >= low ? log.header(op) : null;
+      const hook = op < bottom ? (known ?? history.find(op)) : null;
+      if (hook !== null) headers.push(hook.subarray(0, HEADER_SIZE));
       return headers;
     }
     for (let back = 1; back <= 2; back++) {

@@ -43,6 +43,8 @@ export class ViewChange {
   readonly #votes: Map<number, Vote> = new Map();
   #account: Account | null = null;
   #phase: Phase = 'none';
+  /** Operations of the pipeline-to-be that are being read from the log. */
+  readonly #fetching: Set<number> = new Set();
   #askedNs: number = 0;
   #askedView: number = 0;
   #startNs: number = 0;
@@ -267,8 +269,10 @@ export class ViewChange {
       if (!log.isClean(op)) return false;
       if (cache.find(op, header, 0) !== null) continue;
       isAtHand = false;
-      if (!journal.canRead || journal.reading > 0) continue;
+      if (!journal.canRead || this.#fetching.has(op)) continue;
+      this.#fetching.add(op);
       journal.read(op, (message) => {
+        this.#fetching.delete(op);
         if (message === null) return;
         cache.put(message, state.commitMin);
         this.#parts.pool.release(message);
@@ -387,7 +391,7 @@ export class ViewChange {
   }
 
   #trySelect(): void {
-    const { member, outbox, checkpoints, state, geometry } = this.#parts;
+    const { member, outbox, checkpoints, state, geometry, sync } = this.#parts;
     if (this.#phase !== 'collecting' || !member.isViewDurable || !member.isLogViewDurable) return;
     const votes = [this.#ownVote(), ...this.#votes.values()];
     const selection = this.select(votes);
@@ -398,7 +402,7 @@ export class ViewChange {
     }
     // Whoever lags too far to take over the log leaves the lead to the next.
     const isBeyond = selection.op > checkpoints.prepareMax;
-    if (isBeyond || selection.op - geometry.slots > state.commitMin) {
+    if (isBeyond || sync.isActive || selection.op - geometry.slots > state.commitMin) {
       outbox.trace('info', 'view-forfeited', { view: member.view, op: selection.op });
       this.vote();
       return;
