@@ -111,8 +111,10 @@ export function clusterSwarm(seed: number, wanted: ClusterSwarmOptions = {}): Cl
   const quorums = clusterQuorums(replicaCount);
   const geometry = drawGeometry(prng);
   const isFar = prng.chance(1, 3);
+  // How long it is to take, were it not for faults: these are spread over it, as requests are.
+  const spanNs = prng.pick(isFar ? [12, 25] : [1, 4, 10, 25]) * SECOND;
   const isRotten = replicaCount > 1 && prng.chance(1, 4);
-  const faults = drawFaults(prng, isRotten, replicaCount);
+  const faults = drawFaults(prng, { spanNs, isRotten, replicaCount });
   // Whoever has lost a file needs all the others, their clocks included.
   const badMax = (faults.reformats ?? 0) > 0 ? 0 : replicaCount - quorums.replication;
   const { clocks, isGood } = drawClocks(prng, replicaCount, badMax);
@@ -121,6 +123,9 @@ export function clusterSwarm(seed: number, wanted: ClusterSwarmOptions = {}): Cl
   // Poison takes time: what it finds, every fourth run finds as well.
   const isPoisoned = seed % 4 === 0;
   const setup = { ...wanted.setup, geometry, replicaCount, topology, isPoisoned };
+  const clients = prng.chance(1, 10) ? prng.between(20, 40) : prng.between(1, 8);
+  const requests = wanted.requests ?? (subject === 'ledger' ? 130 : prng.between(130, 180));
+  const thinkNs = Math.floor((2 * spanNs * clients) / requests);
   return {
     subject,
     topology,
@@ -130,13 +135,13 @@ export function clusterSwarm(seed: number, wanted: ClusterSwarmOptions = {}): Cl
       engine: (replica) => replicaSetup({ ...setup, replica }),
       quorums,
       subject: subjects[subject] as SubjectFactory,
-      clients: prng.chance(1, 10) ? prng.between(20, 40) : prng.between(1, 8),
-      requests: wanted.requests ?? (subject === 'ledger' ? 130 : prng.between(130, 200)),
-      client: drawClient(prng, seed, isFar),
+      clients,
+      requests,
+      client: drawClient(prng, { seed, isFar, thinkNs }),
       network: drawNetwork(prng, isFar),
       peers: drawPeers(prng, isFar),
       clocks,
-      siteFaults: isGood.map((isRight) => drawSiteFaults(prng, isRight)),
+      siteFaults: isGood.map((isRight) => drawSiteFaults(prng, spanNs, isRight)),
       faults,
       core,
       isCoreAlone: prng.chance(1, 2),
@@ -162,7 +167,10 @@ function delay(prng: Prng, isFar: boolean): LatencyTail {
     : { minNs: prng.between(10, 300) * 1000, meanNs: prng.between(50, 3000) * 1000 };
 }
 
-function drawClient(prng: Prng, seed: number, isFar: boolean): Partial<ClientOptions> {
+function drawClient(
+  prng: Prng,
+  { seed, isFar, thinkNs }: { seed: number; isFar: boolean; thinkNs: number },
+): Partial<ClientOptions> {
   // Sessions are only forgotten when more than a cluster remembers have been made.
   const isChurn = seed % 16 === 1;
   const isOfficial = prng.chance(1, 2);
@@ -178,8 +186,7 @@ function drawClient(prng: Prng, seed: number, isFar: boolean): Partial<ClientOpt
     resend: isOfficial
       ? { firstNs: 600 * MS, rttNs, jitterMaxNs: 10 * SECOND }
       : { firstNs: 2 * rttNs + 20 * MS, rttNs, jitterMaxNs: 500 * MS },
-    // Idle clients leave the floor to timers.
-    ...(prng.chance(1, 6) ? { think: { minNs: 0, maxNs: 2 * SECOND } } : {}),
+    think: { minNs: 0, maxNs: thinkNs },
   };
 }
 
@@ -229,37 +236,47 @@ function signed(prng: Prng, max: number): number {
   return prng.between(0, 2 * max) - max;
 }
 
-function drawSiteFaults(prng: Prng, isClockGood: boolean): Partial<FaultOptions> {
+function drawSiteFaults(prng: Prng, spanNs: number, isClockGood: boolean): Partial<FaultOptions> {
+  const crashes = sometimes(prng, 4);
+  const ioErrors = prng.chance(1, 8) ? 1 : 0;
+  const clockSteps = isClockGood ? 0 : prng.between(0, 3);
+  const count = crashes + ioErrors + clockSteps + 1;
   return {
-    crashes: sometimes(prng, 3),
-    ioErrors: prng.chance(1, 8) ? 1 : 0,
-    clockSteps: isClockGood ? 0 : prng.between(0, 3),
-    pause: { minNs: 10 * MS, maxNs: prng.pick([500, 3000]) * MS },
-    downtime: { minNs: 1 * MS, maxNs: prng.pick([50, 1000, 8000]) * MS },
+    crashes,
+    ioErrors,
+    clockSteps,
+    pause: { minNs: MS, maxNs: Math.floor((2 * spanNs) / count) },
+    downtime: { minNs: MS, maxNs: spanNs / prng.pick([200, 20, 4]) },
     silences: prng.pick([0, 300, 1000]),
   };
 }
 
 function drawFaults(
   prng: Prng,
-  isRotten: boolean,
-  replicaCount: number,
+  options: { spanNs: number; isRotten: boolean; replicaCount: number },
 ): Partial<ClusterFaultOptions> {
+  const { spanNs, isRotten, replicaCount } = options;
   const mayLose = !isRotten && replicaCount > 2 && prng.chance(1, 5);
   const modes: readonly PartitionMode[] = ['uniform-size', 'uniform-node', 'isolate'];
+  const pauses = sometimes(prng, 5);
+  const partitions = sometimes(prng, 8);
+  const crashesOfAll = prng.chance(1, 4) ? prng.between(1, 3) : 0;
+  const corruptions = isRotten ? prng.between(1, 30) : 0;
+  const reformats = mayLose ? prng.between(1, 3) : 0;
+  const count = pauses + partitions + crashesOfAll + corruptions + reformats + 1;
   return {
-    pauses: sometimes(prng, 4),
-    partitions: sometimes(prng, 6),
-    crashesOfAll: prng.chance(1, 4) ? prng.between(1, 2) : 0,
-    corruptions: isRotten ? prng.between(1, 30) : 0,
-    reformats: mayLose ? prng.between(1, 3) : 0,
-    pause: { minNs: 10 * MS, meanNs: prng.pick([100, 500, 2000]) * MS },
-    pausedFor: { minNs: MS, meanNs: prng.pick([100, 1000, 5000]) * MS },
+    pauses,
+    partitions,
+    crashesOfAll,
+    corruptions,
+    reformats,
+    pause: { minNs: MS, meanNs: Math.floor(spanNs / count) },
+    pausedFor: { minNs: MS, meanNs: spanNs / prng.pick([200, 20, 5]) },
     partition: {
       ...CLUSTER_FAULTS_NONE.partition,
       mode: prng.pick(modes),
       asymmetries: prng.pick([0, 300, 1000]),
-      duration: { minNs: 100 * MS, meanNs: prng.pick([500, 2000, 6000]) * MS },
+      duration: { minNs: 10 * MS, meanNs: spanNs / prng.pick([50, 15, 5]) },
     },
   };
 }
