@@ -39,6 +39,8 @@ export interface ReplicaSetupOptions {
   readonly topology?: TopologyName;
   /** Whether messages that were put back are spoilt, so that whoever uses one still is found out. */
   readonly isPoisoned?: boolean;
+  /** Default: by the seed of the life, nothing, little, or what the engine chooses. */
+  readonly historyBytes?: number;
   /** For tests that plant bugs: gets the parts of each life before anything runs. */
   readonly onParts?: (parts: Parts) => void;
 }
@@ -101,6 +103,9 @@ function replicaFile(
 /** What formatting writes behind the superblock, by geometry. */
 const emptyLogs: Map<string, readonly FileWrite[]> = new Map();
 
+/** With little history, those that lag copy checkpoints; with much, they never do. */
+const historySizes: readonly number[] = [0, 0, 4_096, 327_680];
+
 function open(
   options: ReplicaSetupOptions,
   geometry: Geometry,
@@ -118,6 +123,7 @@ function open(
     machine,
     superblock,
     seed,
+    historyBytes: options.historyBytes ?? historySizes[seed % historySizes.length],
     ...(topology === undefined ? {} : { topology }),
     ...(onParts === undefined ? {} : { onParts }),
   });

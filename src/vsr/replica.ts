@@ -65,6 +65,8 @@ export interface ReplicaOptions {
   readonly seed?: number;
   /** How prepares travel. Default {@link TOPOLOGY_DEFAULT}. */
   readonly topology?: TopologyName;
+  /** Executed prepares kept in memory for replicas that lag. Default: as the log, 32 MiB at most. */
+  readonly historyBytes?: number;
   /** Announced to clients, which must not be newer. Default {@link RELEASE}. */
   readonly release?: number;
   /** Default {@link RELEASE_CLIENT_MIN}. */
@@ -324,7 +326,7 @@ function makeParts(options: ReplicaOptions, release: number): Parts {
   parts.cache = new PrepareCache(pool);
   // No more than the log itself holds; nobody lags behind a single replica.
   const historyBytes = Math.min(HISTORY_BYTES_MAX, geometry.slots * geometry.slotSize);
-  parts.history = new History(member.isSolo ? 0 : historyBytes);
+  parts.history = new History(member.isSolo ? 0 : (options.historyBytes ?? historyBytes));
   parts.checkpoints = new Checkpoints({ geometry, pool, outbox, superblock, state });
   parts.journal = new Journal({
     geometry,
