@@ -175,7 +175,10 @@ export class Bench {
   /** Time passes; what falls due is done at its time. */
   sleep(ms: number): void {
     const endNs = this.monoNs + ms * MS;
+    let idle = 0;
     while (this.#wakeNs !== null && this.#wakeNs <= endNs && this.halted === null) {
+      idle = this.#wakeNs <= this.monoNs ? idle + 1 : 0;
+      assert(idle < 100, 'Bench: it wants to be woken for ever');
       this.#to(Math.max(this.#wakeNs, this.monoNs));
       this.#wakeNs = null;
       this.#step({ type: 'timer', timer: 'wake' });
