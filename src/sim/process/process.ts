@@ -9,6 +9,7 @@
 import type {
   ConnectionId,
   Effect,
+  Engine,
   Event,
   HaltCode,
   TimerName,
@@ -270,9 +271,11 @@ export class Process implements NetworkServer {
     const { engine } = this.#life;
     this.#world.coverage.add('events');
     this.#world.hash.event(event);
-    this.#world.line(this.#name, `> ${event.type}`, () => eventText(event));
+    if (this.#world.isTraced) {
+      this.#world.line(this.#name, `> ${event.type}`, () => eventText(event));
+    }
     this.#isStepping = true;
-    const effects = this.#guard(() => engine.step(event, this.#clock.instant()));
+    const effects = this.#step(engine, event);
     for (const effect of effects) {
       if (this.#life === null) break;
       this.#execute(effect);
@@ -281,24 +284,28 @@ export class Process implements NetworkServer {
     if (this.#life === null) return;
     const failed = 'error' in event && event.error === 'io';
     check(!failed, 'engine-halt', () => 'the engine goes on after an I/O error');
-    this.#guard(() => engine.invariants());
+    try {
+      engine.invariants();
+    } catch (error) {
+      throw crashed(error);
+    }
     this.#listener.onStepped?.();
   }
 
-  #guard<T>(call: () => T): T {
+  #step(engine: Engine, event: Event): readonly Effect[] {
     try {
-      return call();
+      return engine.step(event, this.#clock.instant());
     } catch (error) {
-      if (error instanceof SimulationFailure) throw error;
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      throw new SimulationFailure('engine-crash', text, error);
+      throw crashed(error);
     }
   }
 
   #execute(effect: Effect): void {
     this.#world.coverage.add('effects');
     this.#world.hash.effect(effect);
-    this.#world.line(this.#name, `< ${effect.type}`, () => effectText(effect));
+    if (this.#world.isTraced) {
+      this.#world.line(this.#name, `< ${effect.type}`, () => effectText(effect));
+    }
     switch (effect.type) {
       case 'send':
         this.#send(effect.connection, effect.message);
@@ -422,11 +429,22 @@ export class Process implements NetworkServer {
   /** Every message has a holder that gives it back at the end; what is left over was leaked. */
   #putBack(life: Life): void {
     this.#intake.clear();
-    this.#guard(() => life.releaseMessages());
+    try {
+      life.releaseMessages();
+    } catch (error) {
+      throw crashed(error);
+    }
     this.#departures.clear(life.pool);
     const leaked = life.pool.leaked();
     check(leaked === 0, 'message-leak', () => `${leaked} messages were never put back`);
   }
+}
+
+/** What an engine throws is a finding; what a checker threw within its step is one already. */
+function crashed(error: unknown): SimulationFailure {
+  if (error instanceof SimulationFailure) return error;
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new SimulationFailure('engine-crash', text, error);
 }
 
 /** Sources of bytes are numbers: connections from 0 up, peers from −1 down. */

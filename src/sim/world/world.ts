@@ -66,6 +66,11 @@ export class World {
     return this.#queue.timeNextNs;
   }
 
+  /** Somebody reads the trace. Lines count, so whoever skips them must do so only when nobody does. */
+  get isTraced(): boolean {
+    return this.#trace !== undefined;
+  }
+
   /** A generator of the seed's sub-stream; `index` tells apart the users of one stream. */
   prng(stream: number, index: number = 0): Prng {
     assert(index >= 0 && index < 0x10000, 'World: stream index out of range');
