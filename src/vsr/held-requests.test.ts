@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLIENTS_MAX } from '../engine/index.ts';
 import { bytesEqual, u64Add } from '../stdx/index.ts';
-import { Command, readCommand } from '../wire/index.ts';
+import { Command, Offset, readCommand } from '../wire/index.ts';
 import { prepareFromRequest } from './message.ts';
-import { checksum, WALL_START } from './replica-test-helper.ts';
+import { checksum, seal, WALL_START } from './replica-test-helper.ts';
 import { author, Bench, request, type Sent } from './replication/bench-test-helper.ts';
 
 /** The prepares that replica 0 makes of requests. */
@@ -135,10 +135,14 @@ test('the same request again changes nothing; a client has one at most', () => {
   assert.equal(bench.parts.heldRequests.count, 1);
   bench.sleep(0.6);
   assert.equal(forwarded(bench).length, 1, 'counted from the first one');
-  bench.receive(7, request(7, { session: 9, request: 4 }));
+  // Another request of the client, as it would make it in another view.
+  const next = request(7, {});
+  next[Offset.view] = 1;
+  bench.receive(7, seal(next));
   assert.equal(bench.parts.heldRequests.count, 1);
   bench.sleep(5);
-  assert.equal(forwarded(bench).length, 1);
+  const [last, ...more] = forwarded(bench);
+  assert.ok(last !== undefined && more.length === 0 && bytesEqual(last.bytes, 0, next, 0, 16));
   bench.stop();
 });
 

@@ -302,8 +302,11 @@ export class Bench {
   }
 }
 
-export function idOf(replica: number): Uint8Array {
-  return new Uint8Array(16).fill(1 + replica);
+/** The id of a file; `view`: in which it was made again, 0: it was formatted. */
+export function idOf(replica: number, view: number = 0): Uint8Array {
+  const id = new Uint8Array(16).fill(1 + replica);
+  writeU32(id, 0, view);
+  return id;
 }
 
 export function author(replica: number, view: number): Author {

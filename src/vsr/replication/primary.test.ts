@@ -97,7 +97,7 @@ test('acknowledgements that are not worth one: twice, of another prepare, view, 
   // A file that was made again: its word counts when its id is durable here, so that it still does
   // after a crash.
   bench.down(2);
-  bench.up(2, idOf(41), true);
+  bench.up(2, idOf(41, 3), true);
   bench.acknowledge(2, prepare, VIEW);
   assert.equal(bench.parts.commits.commitMax, 0);
   bench.write();
