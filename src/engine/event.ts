@@ -57,7 +57,7 @@ export type Event =
       readonly replica: number;
       /** 16 bytes, made when its data file was formatted. */
       readonly replicaId: Uint8Array;
-      /** Its data file was lost and made anew by `recover`: the new id is legitimate. */
+      /** Its data file was made by `recover` and has not joined yet; for logs: the id tells more. */
       readonly isRecovered: boolean;
     }
   /**

@@ -77,7 +77,7 @@ function replicaFile(
 ): readonly FileWrite[] {
   const replica = options.replica ?? 0;
   const replicaId = new Uint8Array(16).fill(7 + replica);
-  if (recover !== null) writeU32(replicaId, 0, recover.times);
+  if (recover !== null) writeU32(replicaId, 4, recover.times);
   const fields = {
     cluster: new Uint8Array(16).fill(0x51),
     replica,

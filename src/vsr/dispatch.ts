@@ -50,7 +50,7 @@ export class Dispatch {
   onPeer(event: Event & { readonly type: 'peer-up' | 'peer-down' }): void {
     const { peers, primary, viewChange, repair, member } = this.#parts;
     if (event.type === 'peer-up') {
-      peers.onUp(event.replica, event.replicaId, event.isRecovered);
+      peers.onUp(event.replica, event.replicaId);
       const isMet = peers.isUp(event.replica) && member.status !== 'recovering';
       if (isMet) {
         viewChange.onPeerUp(event.replica);

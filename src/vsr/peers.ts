@@ -5,10 +5,12 @@
  * A data file has an id of its own, made when it was formatted. Whoever comes back under the same
  * index with another id has forgotten what it once acknowledged: nothing is taken from it and
  * nothing told to it, lest it become the primary of what it does not know, unless it was made anew
- * by `recover`. An id that was met for the first time counts as soon as it is durable here.
+ * by `recover`, which the id itself tells, and later than the one that we know. An id that was met
+ * for the first time counts as soon as it is durable here.
  */
 import { assert, bytesEqual, isZero, readU64, toHex, type U64 } from '../stdx/index.ts';
 import { Command, type Message, PeerOffset, readView } from '../wire/index.ts';
+import { recoveredViewOf } from './file/format.ts';
 import type { Parts } from './parts.ts';
 import { buildPeerMessage, peerNumber } from './peer-message.ts';
 import { ClockSync } from './timing/clock-sync.ts';
@@ -74,14 +76,16 @@ export class Peers {
     return !isStranger && bytesEqual(members, replica * 16, id, 0, 16);
   }
 
-  onUp(replica: number, replicaId: Uint8Array, isRecovered: boolean): void {
+  onUp(replica: number, replicaId: Uint8Array): void {
     const { member, superblock, outbox, topology } = this.#parts;
     assert(replica !== member.replica && replica < this.#peers.length, 'Peers: not a peer');
     const peer = this.#peers[replica];
     peer.id.set(replicaId);
     const members = superblock.newest.members;
     const isKnown = bytesEqual(members, replica * 16, replicaId, 0, 16);
-    peer.isStranger = !isKnown && !isRecovered && !isZero(members, replica * 16, 16);
+    const isMet = !isZero(members, replica * 16, 16);
+    const isLater = recoveredViewOf(replicaId) > recoveredViewOf(members, replica * 16);
+    peer.isStranger = isMet && !isKnown && !isLater;
     peer.isUp = !peer.isStranger;
     peer.isDown = peer.isStranger;
     if (peer.isStranger) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isZero, readSafeU64 } from '../../stdx/index.ts';
 import { createChecksum, headerValid, PrepareOffset } from '../../wire/index.ts';
-import { formatWrites } from './format.ts';
+import { formatWrites, recoveredViewOf } from './format.ts';
 import {
   fixedSize,
   GEOMETRY_DEVELOPMENT,
@@ -42,12 +42,13 @@ test('the writes cover the fixed part exactly once, superblock last', () => {
   const read = readSuperblock(file.subarray(0, SUPERBLOCK_AREA_SIZE), checksum);
   assert.ok(read.ok);
   assert.deepEqual(read.superblock.cluster, cluster);
-  assert.deepEqual(read.superblock.replicaId, replicaId);
+  const stamped = replicaId.slice().fill(0, 0, 4);
+  assert.deepEqual(read.superblock.replicaId, stamped, 'no view: it was formatted');
   assert.deepEqual(read.superblock.geometry, geometry);
   assert.equal(read.superblock.view, 0);
   assert.equal(read.superblock.isRecovered, false);
   assert.deepEqual(read.superblock.viewHeaders, []);
-  assert.deepEqual(read.superblock.members.subarray(0, 16), replicaId);
+  assert.deepEqual(read.superblock.members.subarray(0, 16), stamped);
   assert.ok(isZero(read.superblock.members, 16, 80));
   assert.equal(read.superblock.checkpoint.op, 0);
   const root = file.slice(prepareOffset(geometry, 0), prepareOffset(geometry, 0) + 16);
@@ -75,6 +76,8 @@ test('a file that replaces a lost one says so, and in which view it begins', () 
   assert.equal(read.superblock.isRecovered, true);
   assert.equal(read.superblock.view, 12);
   assert.equal(read.superblock.logView, 0);
-  assert.deepEqual(read.superblock.members.subarray(32, 48), id);
+  assert.equal(recoveredViewOf(read.superblock.replicaId), 12);
+  assert.deepEqual(read.superblock.replicaId.subarray(4), id.subarray(4));
+  assert.deepEqual(read.superblock.members.subarray(32, 48), read.superblock.replicaId);
   assert.ok(isZero(read.superblock.members, 0, 32));
 });

@@ -4,7 +4,7 @@
  * that a file whose format was cut short is not a data file.
  */
 import { SECTOR_SIZE } from '../../engine/index.ts';
-import { assert, isZero, U64_ZERO } from '../../stdx/index.ts';
+import { assert, isZero, readU32, U64_ZERO, writeU32 } from '../../stdx/index.ts';
 import { type Checksum, createMemory, HEADER_SIZE } from '../../wire/index.ts';
 import { buildReserved, buildRoot } from '../message.ts';
 import {
@@ -84,14 +84,15 @@ function freshSuperblock(options: FormatOptions, checksum: Checksum): Superblock
   const prepareChecksum = root.slice(0, 16);
   const zero = new Uint8Array(16);
   const members = new Uint8Array(MEMBERS_SIZE);
-  members.set(options.replicaId, 16 * options.replica);
+  const replicaId = stampedId(options.replicaId, options.view ?? 0);
+  members.set(replicaId, 16 * options.replica);
   return {
     release: options.release,
     sequence: 1,
     parent: zero,
     checksum: zero,
     cluster: options.cluster,
-    replicaId: options.replicaId,
+    replicaId,
     replica: options.replica,
     replicaCount: options.replicaCount,
     geometry: options.geometry,
@@ -114,6 +115,21 @@ function freshSuperblock(options: FormatOptions, checksum: Checksum): Superblock
     isRecovered: options.isRecovered ?? false,
     viewHeaders: [],
   };
+}
+
+/**
+ * The id of a file: random, but for its first four bytes, which tell in which view `recover` made
+ * it (0: formatted). Of two files for one index the later one is the legitimate one.
+ */
+function stampedId(random: Uint8Array, view: number): Uint8Array {
+  const id = random.slice();
+  writeU32(id, 0, view);
+  return id;
+}
+
+/** The view in which `recover` made the file with this id; 0 when it was formatted. */
+export function recoveredViewOf(id: Uint8Array, offset: number = 0): number {
+  return readU32(id, offset);
 }
 
 /** Zeroed bytes at an address that direct I/O accepts. */

@@ -53,10 +53,14 @@ export interface BenchOptions {
   readonly topology?: TopologyName;
   /** Whether pings are answered. Default: they are. */
   readonly hasClocks?: boolean;
+  /** Nobody is connected at first. Default: all are. */
+  readonly isAlone?: boolean;
+  /** The file of an earlier life. Default: a fresh one. */
+  readonly disk?: TestDisk;
 }
 
 export class Bench {
-  readonly disk: TestDisk = new TestDisk();
+  readonly disk: TestDisk;
   readonly pool: MessagePool;
   readonly replica: Replica;
   readonly replicaCount: number;
@@ -68,6 +72,8 @@ export class Bench {
   readonly replies: { readonly connection: ConnectionId; readonly bytes: Uint8Array }[] = [];
   readonly traces: string[] = [];
   halted: { readonly code: HaltCode; readonly reason: string } | null = null;
+  /** It has asked for another life over its file. */
+  hasRestarted: boolean = false;
   monoNs: number = 0;
   wall: U64 = WALL_START;
   /** How far the wall clocks of the others are ahead, nanoseconds. */
@@ -86,10 +92,7 @@ export class Bench {
     this.replicaCount = replicaCount;
     this.index = replica;
     this.hasClocks = options.hasClocks ?? true;
-    this.disk.resize(fixedSize(GEOMETRY_SMALL));
-    const file = { cluster: CLUSTER, replica, replicaCount, replicaId: idOf(replica) };
-    const fields = { ...file, geometry: GEOMETRY_SMALL, release: RELEASE };
-    for (const { offset, bytes } of formatWrites(fields, checksum)) this.disk.write(offset, bytes);
+    this.disk = options.disk ?? formatted(replica, replicaCount);
     const superblock = readSuperblock(this.disk.read(0, SUPERBLOCK_AREA_SIZE), checksum);
     assert(superblock.ok, 'Bench: no superblock');
     this.pool = new MessagePool({ ...poolSizes(GEOMETRY_SMALL, replicaCount), poison: true });
@@ -107,7 +110,7 @@ export class Bench {
     assert(parts !== null, 'Bench: no parts');
     this.parts = parts;
     this.#step({ type: 'open' });
-    for (const other of this.others) this.up(other);
+    if (options.isAlone !== true) for (const other of this.others) this.up(other);
     this.take();
   }
 
@@ -145,7 +148,8 @@ export class Bench {
 
   /** These bytes come from replica `from`. */
   deliver(from: number, bytes: Uint8Array): void {
-    const message = this.#message('request');
+    const isLarge = bytes.length > GEOMETRY_SMALL.slotSize;
+    const message = this.#message(isLarge ? 'reply' : 'request');
     message.bytes.set(bytes);
     this.#step({ type: 'peer-message', replica: from, message });
   }
@@ -220,11 +224,11 @@ export class Bench {
   }
 
   #step(event: Event): void {
-    if (this.halted !== null) return;
+    if (this.halted !== null || this.hasRestarted) return;
     this.#events.push(event);
     // A step in a step would be another replica's.
     if (this.#events.length > 1) return;
-    while (this.#events.length > 0 && this.halted === null) {
+    while (this.#events.length > 0 && this.halted === null && !this.hasRestarted) {
       this.#one(this.#events[0] as Event);
       this.#events.shift();
       if (this.#events.length === 0 && this.#isCommitArmed) {
@@ -276,9 +280,11 @@ export class Bench {
       case 'halt':
         this.halted = { code: effect.code, reason: effect.reason };
         return;
+      case 'restart':
+        this.hasRestarted = true;
+        return;
       case 'close':
       case 'ready':
-      case 'restart':
         return;
     }
   }
@@ -300,6 +306,15 @@ export class Bench {
       this.sent.push({ to, command, bytes });
     }
   }
+}
+
+function formatted(replica: number, replicaCount: number): TestDisk {
+  const disk = new TestDisk();
+  disk.resize(fixedSize(GEOMETRY_SMALL));
+  const file = { cluster: CLUSTER, replica, replicaCount, replicaId: idOf(replica) };
+  const fields = { ...file, geometry: GEOMETRY_SMALL, release: RELEASE };
+  for (const { offset, bytes } of formatWrites(fields, checksum)) disk.write(offset, bytes);
+  return disk;
 }
 
 /** The id of a file; `view`: in which it was made again, 0: it was formatted. */
