@@ -70,6 +70,8 @@ export const CLUSTER_SWARM_COUNTERS: readonly Counter[] = [
   'pauses',
   'clockSteps',
   'ioErrors',
+  'noSpace',
+  'halts',
   'sessionsAbandoned',
   'evictions',
   'refusals',
@@ -82,12 +84,18 @@ export const CLUSTER_SWARM_COUNTERS: readonly Counter[] = [
   'viewChanges',
   'viewsStarted',
   'logTruncations',
+  'nackTruncations',
   'headersRepaired',
   'preparesRepaired',
   'preparesResent',
   'commitGaps',
+  'headsUnknown',
+  'syncs',
+  'selfRestarts',
+  'noops',
   'requestsForwarded',
   'requestsHeld',
+  'abdications',
 ];
 
 const MS = 1_000_000;
@@ -239,11 +247,13 @@ function signed(prng: Prng, max: number): number {
 function drawSiteFaults(prng: Prng, spanNs: number, isClockGood: boolean): Partial<FaultOptions> {
   const crashes = sometimes(prng, 4);
   const ioErrors = prng.chance(1, 8) ? 1 : 0;
+  const fullDisks = prng.chance(1, 12) ? 1 : 0;
   const clockSteps = isClockGood ? 0 : prng.between(0, 3);
   const count = crashes + ioErrors + clockSteps + 1;
   return {
     crashes,
     ioErrors,
+    fullDisks,
     clockSteps,
     pause: { minNs: MS, maxNs: Math.floor((2 * spanNs) / count) },
     downtime: { minNs: MS, maxNs: spanNs / prng.pick([200, 20, 4]) },
