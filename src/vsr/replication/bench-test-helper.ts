@@ -102,6 +102,8 @@ export class Bench {
       machine: new CounterMachine(),
       superblock,
       seed: 1,
+      // What the log has overwritten is gone.
+      historyBytes: 0,
       ...(topology === undefined ? {} : { topology }),
       onParts: (all) => {
         parts = all;
