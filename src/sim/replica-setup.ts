@@ -37,7 +37,7 @@ export interface ReplicaSetupOptions {
   /** Its index. Default 0. */
   readonly replica?: number;
   readonly topology?: TopologyName;
-  /** Whether messages that were put back are spoilt, so that whoever uses one still is found out. */
+  /** Messages that were put back are spoilt, so that whoever still uses one is found out. */
   readonly isPoisoned?: boolean;
   /** Default: by the seed of the life, nothing, little, or what the engine chooses. */
   readonly historyBytes?: number;

@@ -100,7 +100,7 @@ export class Assembly {
     const ends = this.sites.map((site) => site.process);
     const peers = { ...PEERS_DEFAULT, ...options.peers };
     this.network = new ClusterNetwork(this.world, ends, peers);
-    for (const process of ends) process.attachPeers(this.network);
+    for (const end of ends) end.attachPeers(this.network);
     const wall = (): U64 => this.site(0).clock.instant().wall;
     this.#workload = this.#subject.workload({
       prng: this.world.prng(Stream.workload),
