@@ -179,3 +179,24 @@ test('a file that was made again by recover acknowledges and votes', () => {
   t.expect(lost, { isNormal: true });
   t.end();
 });
+
+test('who was away while a file was made again counts the new one all the same', () => {
+  const t = new Lesson({ replicaCount: 5 });
+  t.begin();
+  const [lost, one, other, away] = t.others(t.primary) as [number, number, number, number];
+  t.stop(away);
+  t.recover(lost);
+  t.run();
+  // Another life of it, which has joined long ago.
+  t.stop(lost);
+  t.open(lost);
+  t.run();
+  t.open(away);
+  t.run();
+  // Three of five are enough only if all three count each other.
+  t.stop(one, other);
+  t.ask(5000);
+  t.expect(lost, { isNormal: true });
+  t.expect(away, { isNormal: true });
+  t.end();
+});
