@@ -13,7 +13,7 @@ import {
   OPERATION_MACHINE_MIN,
   REQUEST_QUEUE_MAX,
 } from '../engine/index.ts';
-import { assert, bytesEqual, isZero, readSafeU64, toHex } from '../stdx/index.ts';
+import { assert, bytesEqual, isZero, readSafeU64, readU32, toHex } from '../stdx/index.ts';
 import {
   Command,
   commandName,
@@ -173,8 +173,13 @@ export class Admission {
   #onRequest(connection: ConnectionId | null, message: Message): void {
     const { member, pool, heldRequests } = this.#parts;
     if (member.isNormalPrimary || member.isSolo) {
-      if (this.#admit(connection, message, false)) this.#queue.push(message);
-      else pool.release(message);
+      if (this.#admit(connection, message, false)) {
+        this.#queue.push(message);
+        return;
+      }
+      // The one before it may have been answered by a primary that is gone.
+      if (this.#follows(message.bytes)) heldRequests.hold(message);
+      pool.release(message);
     } else {
       if (this.#mayHold(connection, message)) heldRequests.hold(message);
       pool.release(message);
@@ -351,6 +356,17 @@ export class Admission {
     if (heard.kind === 'moved') this.#close(heard.from, 'client-replaced');
     if (heard.kind !== 'changed') return true;
     this.#close(connection, 'client-changed');
+    return false;
+  }
+
+  /** Whether it is the next request after one that is prepared and not executed yet. */
+  #follows(request: Uint8Array): boolean {
+    const at = RequestOffset.client;
+    const number = readU32(request, RequestOffset.request);
+    for (const header of this.#parts.primary.prepares()) {
+      if (!bytesEqual(header, PrepareOffset.client, request, at, 16)) continue;
+      return readU32(header, PrepareOffset.request) + 1 === number;
+    }
     return false;
   }
 

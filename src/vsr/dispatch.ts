@@ -72,6 +72,7 @@ export class Dispatch {
       pool.release(message);
       return;
     }
+    peers.onHeard(from);
     const command = readCommand(bytes);
     if (command === Command.prepare) {
       backup.onPrepare(from, message);

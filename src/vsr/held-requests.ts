@@ -85,6 +85,19 @@ export class HeldRequests {
   onCommitted(prepare: Uint8Array): void {
     this.onPrepared(prepare);
     if (this.#forwarded.size > 0) this.#forwarded.delete(clientKey(prepare, PrepareOffset.client));
+    if (this.#held.size > 0 && this.#parts.member.isNormalPrimary) this.#admitNext(prepare);
+  }
+
+  /** At a primary: the client's next request came before this one was executed. */
+  #admitNext(prepare: Uint8Array): void {
+    const { admission, pool } = this.#parts;
+    const client = clientKey(prepare, PrepareOffset.client);
+    const held = this.#held.get(client);
+    if (held === undefined) return;
+    pool.retain(held.message);
+    this.#drop(client);
+    const own = held.wasSent ? this.#copyOf(held.message) : held.message;
+    if (own !== null) admission.onForwarded(own);
   }
 
   /** Some have been held long enough. */

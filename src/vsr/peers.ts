@@ -14,6 +14,7 @@ import { recoveredViewOf } from './file/format.ts';
 import type { Parts } from './parts.ts';
 import { buildPeerMessage, peerNumber } from './peer-message.ts';
 import { ClockSync } from './timing/clock-sync.ts';
+import { DEAF_NS } from './timing/intervals.ts';
 
 interface Peer {
   isUp: boolean;
@@ -24,12 +25,19 @@ interface Peer {
   readonly id: Uint8Array;
   /** What it has executed, as last heard. */
   commitMin: number;
+  /** When it was last heard, monotonic. */
+  heardNs: number;
 }
+
+/** A machine that was asleep says nothing about the network. */
+const ROUND_TRIP_MAX_NS = 500_000_000;
 
 export class Peers {
   readonly clock: ClockSync;
   readonly #parts: Parts;
   readonly #peers: readonly Peer[];
+  #roundTripNs: number = 0;
+  #roundTripVarNs: number = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -41,6 +49,7 @@ export class Peers {
       isStranger: false,
       id: new Uint8Array(16),
       commitMin: 0,
+      heardNs: 0,
     }));
   }
 
@@ -87,6 +96,7 @@ export class Peers {
     const isLater = recoveredViewOf(replicaId) > recoveredViewOf(members, replica * 16);
     peer.isStranger = isMet && !isKnown && !isLater;
     peer.isUp = !peer.isStranger;
+    peer.heardNs = outbox.now.monoNs;
     peer.isDown = peer.isStranger;
     if (peer.isStranger) {
       outbox.trace('error', 'replica-replaced', { replica, replicaId: toHex(replicaId) });
@@ -178,11 +188,50 @@ export class Peers {
     }
   }
 
+  /** What a message takes to a peer and back, and how much that varies, ns; 0: not known. */
+  get roundTripNs(): number {
+    return this.#roundTripNs;
+  }
+
+  get roundTripVarNs(): number {
+    return this.#roundTripVarNs;
+  }
+
+  /** Hardly anything takes longer than this to a peer and back. */
+  get roundTripMaxNs(): number {
+    return Math.min(this.#roundTripNs + 4 * this.#roundTripVarNs, ROUND_TRIP_MAX_NS);
+  }
+
+  /** A message has come from a replica. */
+  onHeard(replica: number): void {
+    this.#peers[replica].heardNs = this.#parts.outbox.now.monoNs;
+  }
+
+  /** Fewer replicas than a commit needs have been heard of late: they may not hear us either. */
+  get isDeaf(): boolean {
+    const { member, outbox } = this.#parts;
+    const sinceNs = outbox.now.monoNs - DEAF_NS;
+    const heard = this.#peers.filter(({ isUp, heardNs }) => isUp && heardNs >= sinceNs);
+    return heard.length + 1 < member.quorums.replication;
+  }
+
+  #measure(measuredNs: number): void {
+    const ns = Math.min(measuredNs, ROUND_TRIP_MAX_NS);
+    if (this.#roundTripNs === 0) {
+      this.#roundTripNs = ns;
+      this.#roundTripVarNs = ns / 2;
+      return;
+    }
+    this.#roundTripVarNs = (7 * this.#roundTripVarNs + Math.abs(ns - this.#roundTripNs)) / 8;
+    this.#roundTripNs = (7 * this.#roundTripNs + ns) / 8;
+  }
+
   onPong(from: number, bytes: Uint8Array): void {
     const { now } = this.#parts.outbox;
     this.heardOf(from, peerNumber(bytes, PeerOffset.commitMin));
     const sentNs = peerNumber(bytes, PeerOffset.monotonic);
     if (sentNs > now.monoNs) return;
+    this.#measure(now.monoNs - sentNs);
     const wall = readU64(bytes, PeerOffset.wall);
     this.clock.learn(from, sentNs, wall, now);
     this.clock.tick(now);

@@ -19,7 +19,7 @@ import { RepairBudget } from '../timing/repair-budget.ts';
 /** Operations of which it is known since when they are missing. */
 const WAITS = 64;
 const PATIENCE_START_NS = 5_000_000;
-const PATIENCE_MAX_NS = 100_000_000;
+const PATIENCE_MAX_NS = 1_000_000_000;
 /** Operations above what is executed that are looked at. */
 export const LOOKED_AT_MAX = 64;
 
@@ -29,8 +29,9 @@ export class Repair {
   /** Since when op k is known to be missing, at k mod WAITS. */
   readonly #missingOps: Float64Array = new Float64Array(WAITS).fill(-1);
   readonly #missingSinceNs: Float64Array = new Float64Array(WAITS);
-  /** How much later than its successor a prepare may come when nothing is wrong. */
-  #patienceNs: number = PATIENCE_START_NS;
+  /** How much later than its successor a prepare comes when nothing is wrong, and its variation. */
+  #lateNs: number = 0;
+  #lateVarNs: number = 0;
   /** No headers are asked for before this. */
   #headersNs: number = 0;
   /** Something may have changed since the last look. */
@@ -69,6 +70,7 @@ export class Repair {
     const { deadlines, outbox, log, state } = this.#parts;
     if (!this.#isStale || !this.#isActive()) return;
     this.#isStale = false;
+    this.#budget.roundTripNs = this.#parts.peers.roundTripMaxNs;
     const nowNs = outbox.now.monoNs;
     let nextNs = Number.POSITIVE_INFINITY;
     let missingLow = -1;
@@ -89,7 +91,9 @@ export class Repair {
       missingLow = missingLow < 0 ? high + 1 : missingLow;
       missingHigh = log.chainLow - 1;
     }
-    if (missingLow >= 0) this.#askHeaders(missingLow, missingHigh, nowNs);
+    // A gap of one is asked for by what the operation above it says.
+    const isNamed = missingLow === missingHigh && log.isCanonical(missingHigh + 1);
+    if (missingLow >= 0 && !isNamed) this.#askHeaders(missingLow, missingHigh, nowNs);
     // Beyond the window more may be missing: it moves on with what is executed.
     if (missingLow < 0 && nextNs === Number.POSITIVE_INFINITY && high === log.head) {
       deadlines.clear('repair');
@@ -113,6 +117,10 @@ export class Repair {
     this.#budget.received(op, outbox.now.monoNs);
     this.#isStale = true;
     if (!this.#isActive() || op > log.head) return;
+    if (member.isNormalBackup && readView(bytes) === member.view) {
+      this.#learn(from, op);
+      backup.forward(from, message);
+    }
     const known = log.has(op, bytes, 0);
     if (known && log.isClean(op)) {
       // The primary asks again because it does not know.
@@ -145,7 +153,7 @@ export class Repair {
     const headers = peerHeaders(bytes);
     if (headers === null || !this.#isActive()) return;
     this.#isStale = true;
-    this.#headersNs = 0;
+    if (from !== member.primary) this.#headersNs = 0;
     for (const header of headers) {
       if (!isPrepareHeader(header, pool.checksum)) return;
       const op = opOf(header);
@@ -169,19 +177,12 @@ export class Repair {
 
   /** A prepare is taken into the log: written, kept, acknowledged when it is durable. */
   #take(from: number, message: Message): void {
-    const { cache, state, journal, backup, member, outbox, heldRequests } = this.#parts;
+    const { cache, state, journal, outbox, heldRequests } = this.#parts;
     const { bytes } = message;
     const op = opOf(bytes);
-    if (member.isNormalBackup && readView(bytes) === member.view) backup.forward(from, message);
     cache.put(message, state.commitMin);
     journal.write(message);
     heldRequests.onPrepared(bytes);
-    const slot = op % WAITS;
-    if (this.#missingOps[slot] === op) {
-      const lateNs = outbox.now.monoNs - this.#missingSinceNs[slot];
-      this.#patienceNs = Math.min((4 * this.#patienceNs + 1.5 * lateNs) / 5, PATIENCE_MAX_NS);
-      this.#missingOps[slot] = -1;
-    }
     outbox.trace('debug', 'repair-prepare', { op, from });
   }
 
@@ -198,7 +199,7 @@ export class Repair {
 
   /** When a missing prepare is to be asked for. */
   #dueNs(op: number, nowNs: number): number {
-    const { member, topology, peers, log } = this.#parts;
+    const { member, topology, log } = this.#parts;
     const slot = op % WAITS;
     if (this.#missingOps[slot] !== op) {
       this.#missingOps[slot] = op;
@@ -208,12 +209,42 @@ export class Repair {
     const header = log.header(op);
     if (header !== null && readView(header) !== member.view) return nowNs;
     const path = topology.path(member.view, op, member.replica);
-    if (path.length === 0 || path.some((replica) => peers.isDown(replica))) return nowNs;
-    return this.#missingSinceNs[slot] + this.#patienceNs;
+    const upstream = path.at(-1) ?? member.primary;
+    if (this.#parts.backup.hasPassed(upstream, op) || this.isCutOff(op)) return nowNs;
+    return this.#missingSinceNs[slot] + this.patienceNs(op);
+  }
+
+  /** Whether somebody on the way of `op` to this replica is known to be gone. */
+  isCutOff(op: number): boolean {
+    const { topology, member, peers } = this.#parts;
+    const path = topology.path(member.view, op, member.replica);
+    return path.some((replica) => peers.isDown(replica));
+  }
+
+  /** How long to wait for a prepare that others have overtaken. */
+  patienceNs(op: number): number {
+    const { topology, member, peers } = this.#parts;
+    const { length } = topology.path(member.view, op, member.replica);
+    const wayNs = ((length + 1) * peers.roundTripNs) / 2 + 4 * peers.roundTripVarNs;
+    const ns = Math.max(wayNs + PATIENCE_START_NS, this.#lateNs + 4 * this.#lateVarNs);
+    return Math.min(ns, PATIENCE_MAX_NS);
+  }
+
+  /** What was missing comes after all, the way it should. */
+  #learn(from: number, op: number): void {
+    const { topology, member, outbox } = this.#parts;
+    const slot = op % WAITS;
+    if (this.#missingOps[slot] !== op) return;
+    const path = topology.path(member.view, op, member.replica);
+    if (from !== (path.at(-1) ?? member.primary)) return;
+    this.#missingOps[slot] = -1;
+    const lateNs = outbox.now.monoNs - this.#missingSinceNs[slot];
+    this.#lateVarNs = (3 * this.#lateVarNs + Math.abs(lateNs - this.#lateNs)) / 4;
+    this.#lateNs = (7 * this.#lateNs + lateNs) / 8;
   }
 
   #ask(op: number, nowNs: number): void {
-    const { peers, log, viewChange, outbox, journal } = this.#parts;
+    const { log, viewChange, outbox, journal } = this.#parts;
     if (!journal.canWrite) return;
     const header = log.header(op);
     const above = op < log.head && log.isCanonical(op + 1) ? log.header(op + 1) : null;
@@ -224,11 +255,25 @@ export class Repair {
     if (checksum === null && viewChange.isRepairing) return;
     const times = viewChange.isRepairing ? 2 : 1;
     for (let i = 0; i < times; i++) {
-      const replica = this.#budget.take(op, nowNs, peers.upMask);
+      const replica = this.#budget.take(op, nowNs, this.#holders(op));
       if (replica < 0) return;
       this.#request(replica, Command.requestPrepare, { op, ...(checksum ? { checksum } : {}) });
       outbox.trace('debug', 'repair-asked', { op, replica });
     }
+  }
+
+  /** Connected replicas that probably have the operation: bit i ↔ replica i. */
+  #holders(op: number): number {
+    const { peers, member, topology, commits } = this.#parts;
+    const up = peers.upMask;
+    if (!member.isNormalBackup || op <= commits.commitMax) return up;
+    // Who is on its way from the primary had it before; who comes after a dead one has not.
+    let mask = 1 << member.primary;
+    for (const replica of topology.path(member.view, op, member.replica)) {
+      if (peers.isDown(replica)) break;
+      mask |= 1 << replica;
+    }
+    return (mask & up) === 0 ? up : mask & up;
   }
 
   #askHeaders(low: number, high: number, nowNs: number): void {
@@ -238,7 +283,7 @@ export class Repair {
     const candidates = [...peersOf(mask)];
     if (candidates.length === 0) return;
     const replica = candidates[prng.below(candidates.length)];
-    this.#headersNs = nowNs + REPAIR_RETRY_NS;
+    this.#headersNs = nowNs + Math.max(REPAIR_RETRY_NS, peers.roundTripMaxNs);
     this.#request(replica, Command.requestHeaders, { op: low, opHead: high });
   }
 

@@ -7,7 +7,7 @@
  * goes to repair.
  */
 
-import { CHECKPOINT_SLACK_OPS, PIPELINE_MAX } from '../../engine/index.ts';
+import { CHECKPOINT_SLACK_OPS, PIPELINE_MAX, REPLICAS_MAX } from '../../engine/index.ts';
 import { assert, bytesEqual, isZero } from '../../stdx/index.ts';
 import {
   Command,
@@ -25,12 +25,19 @@ import { buildPeerMessage, peerNumber } from '../peer-message.ts';
 import { FaultDetector } from '../timing/fault-detector.ts';
 import { DETECTOR_LIMITS } from '../timing/intervals.ts';
 
+/** Operations of which it is known that they were passed on. */
+const FORWARDED = 64;
+
 export class Backup {
   readonly #parts: Parts;
   /** Patience with the primary. */
   readonly #detector: FaultDetector = new FaultDetector(DETECTOR_LIMITS);
   /** The primary's clock in the last commit message of this view. */
   #heartbeatNs: number = 0;
+  /** Operations that were passed on, each at its number mod FORWARDED. */
+  readonly #forwarded: Float64Array = new Float64Array(FORWARDED).fill(-1);
+  /** The last prepare of this view that came from each replica the way the topology foresees. */
+  readonly #passed: Float64Array = new Float64Array(REPLICAS_MAX).fill(-1);
   /** Something durable could not be acknowledged yet. */
   #hasWithheld: boolean = false;
 
@@ -42,6 +49,8 @@ export class Backup {
   open(): void {
     const { outbox } = this.#parts;
     this.#heartbeatNs = 0;
+    this.#passed.fill(-1);
+    this.#forwarded.fill(-1);
     this.#detector.reset(outbox.now.monoNs);
     this.#watch();
   }
@@ -187,10 +196,18 @@ export class Backup {
     const path = topology.path(view, op, member.replica);
     const upstream = path.at(-1) ?? member.primaryOf(view);
     if (from !== upstream) return;
+    this.#passed[from] = Math.max(this.#passed[from], op);
+    if (this.#forwarded[op % FORWARDED] === op) return;
+    this.#forwarded[op % FORWARDED] = op;
     for (const replica of topology.next(view, op, member.replica)) {
       pool.retain(message);
       outbox.sendPeer(replica, message);
     }
+  }
+
+  /** Whether `replica` has handed over something later than `op`: links keep their order. */
+  hasPassed(replica: number, op: number): boolean {
+    return this.#passed[replica] > op;
   }
 
   #append(from: number, message: Message): void {

@@ -45,6 +45,8 @@ interface Entry {
   acks: number;
   /** Replicas to which it was sent again because their acknowledgements showed that they lack it. */
   inferred: number;
+  /** When it was first sent. */
+  readonly firstNs: number;
   /** When it was last sent to everybody who needs it. */
   sentNs: number;
   isQuorum: boolean;
@@ -60,7 +62,7 @@ interface Early {
 /** More than all replicas have to acknowledge at the beginning of a view. */
 const EARLY_MAX: number = 8 * PIPELINE_MAX;
 /** At first an acknowledgement is expected within half of this. */
-const RTT_START_NS = 50_000_000;
+const RTT_START_NS = 125_000_000;
 const ATTEMPTS_MAX = 6;
 
 export class Primary {
@@ -76,7 +78,9 @@ export class Primary {
   #announced: number = 0;
   /** A prepare or commit leaves in this step. */
   #hasSpoken: boolean = false;
-  #rttNs: number = RTT_START_NS;
+  /** 0: not known yet. */
+  #rttNs: number = 0;
+  #rttVarNs: number = 0;
   #attempts: number = 0;
   #attemptsOp: number = 0;
   #isAbdicating: boolean = false;
@@ -121,7 +125,8 @@ export class Primary {
       const header = log.header(op);
       assert(header !== null && log.isClean(op), 'Primary: the log is not complete');
       this.#timestamp = u64Max(this.#timestamp, readU64(header, PrepareOffset.timestamp));
-      const entry = { op, acks: 0, inferred: 0, sentNs: outbox.now.monoNs, isQuorum: false };
+      const firstNs = outbox.now.monoNs;
+      const entry = { op, acks: 0, inferred: 0, firstNs, sentNs: firstNs, isQuorum: false };
       this.#pipeline.push(entry);
     }
     this.#isAbdicating = false;
@@ -224,10 +229,15 @@ export class Primary {
 
   /** No quorum in time: once more to all that have not acknowledged. */
   onPrepareTimeout(): void {
-    const { outbox, member } = this.#parts;
+    const { outbox, member, peers } = this.#parts;
     if (!member.isNormalPrimary) return;
+    if (peers.isDeaf && !this.#isAbdicating) {
+      this.onAbdicate();
+      return;
+    }
     const nowNs = outbox.now.monoNs;
     const timeoutNs = this.#timeoutNs();
+    outbox.trace('debug', 'prepare-timeout', { attempts: this.#attempts });
     this.#attempts = Math.min(this.#attempts + 1, ATTEMPTS_MAX);
     for (const entry of this.#pipeline) {
       if (entry.isQuorum || nowNs < entry.sentNs + timeoutNs) continue;
@@ -349,7 +359,7 @@ export class Primary {
     log.append(message.bytes);
     cache.put(message, state.commitMin);
     const sentNs = outbox.now.monoNs;
-    this.#pipeline.push({ op, acks: 0, inferred: 0, sentNs, isQuorum: false });
+    this.#pipeline.push({ op, acks: 0, inferred: 0, firstNs: sentNs, sentNs, isQuorum: false });
     for (const replica of topology.next(member.view, op, member.replica)) {
       pool.retain(message);
       outbox.sendPeer(replica, message);
@@ -380,22 +390,39 @@ export class Primary {
   }
 
   #countQuorums(): void {
-    const { member, commits, outbox } = this.#parts;
+    const { member, commits } = this.#parts;
     const quorum = member.quorums.replication;
     let isCommitted = true;
     for (const entry of this.#pipeline) {
       if (!entry.isQuorum && bitCount(entry.acks) >= quorum) {
         entry.isQuorum = true;
-        this.#rttNs = (4 * this.#rttNs + (outbox.now.monoNs - entry.sentNs)) / 5;
+        this.#measure(entry);
       }
       isCommitted &&= entry.isQuorum;
       if (isCommitted) commits.learn(entry.op);
     }
   }
 
+  /** How long a quorum takes, and how much that varies. */
+  #measure({ firstNs, sentNs }: Entry): void {
+    const nowNs = this.#parts.outbox.now.monoNs;
+    // What was sent twice says something only if nobody can have answered the second time.
+    if (sentNs !== firstNs && nowNs - sentNs >= this.#parts.peers.clock.roundTripNs) return;
+    const ns = nowNs - firstNs;
+    if (this.#rttNs === 0) {
+      this.#rttNs = ns;
+      this.#rttVarNs = ns / 2;
+      return;
+    }
+    this.#rttVarNs = (3 * this.#rttVarNs + Math.abs(ns - this.#rttNs)) / 4;
+    this.#rttNs = (7 * this.#rttNs + ns) / 8;
+  }
+
   /** Who has a later prepare that we sent it, and not this one, has lost it. */
   #inferLosses(from: number, op: number, received: number): void {
     const { topology, member } = this.#parts;
+    // It came another way, which may be the quicker one.
+    if (!topology.next(member.view, op, member.replica).includes(from)) return;
     for (const entry of this.#pipeline) {
       if (entry.op >= op) return;
       const bit = 1 << from;
@@ -418,8 +445,12 @@ export class Primary {
   }
 
   #timeoutNs(): number {
-    const ns = Math.min(Math.max(2 * this.#rttNs, PREPARE_TIMEOUT_MIN_NS), PREPARE_TIMEOUT_MAX_NS);
-    return ns * 2 ** this.#attempts;
+    const { roundTripMaxNs } = this.#parts.peers;
+    const startNs = roundTripMaxNs === 0 ? RTT_START_NS : roundTripMaxNs;
+    const usualNs = this.#rttNs === 0 ? startNs : this.#rttNs;
+    const ns = Math.max(2 * usualNs, usualNs + 4 * this.#rttVarNs);
+    const boundedNs = Math.min(Math.max(ns, PREPARE_TIMEOUT_MIN_NS), PREPARE_TIMEOUT_MAX_NS);
+    return boundedNs * 2 ** this.#attempts;
   }
 
   #armPrepare(): void {

@@ -97,6 +97,17 @@ export class ClockSync {
     return this.#isSynchronized ? PING_NS : PING_NS_FIRST;
   }
 
+  /** The shortest way to a peer and back, of late; 0: not known. */
+  get roundTripNs(): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (const window of [this.#window, this.#epoch?.window ?? null]) {
+      for (const sample of window?.samples ?? []) {
+        if (sample !== null && sample.oneWayNs > 0) least = Math.min(least, 2 * sample.oneWayNs);
+      }
+    }
+    return Number.isFinite(least) ? least : 0;
+  }
+
   /** As of the last {@link tick}. */
   get status(): ClockStatus {
     return {

@@ -40,6 +40,8 @@ export class RepairBudget {
   readonly #askedNs: Float64Array;
   /** Ties go to the replica after this one: a fixed order would load the first. */
   #lastAsked: number = 0;
+  /** No answer can be expected before this, ns. */
+  roundTripNs: number = 0;
 
   constructor(options: RepairBudgetOptions) {
     const { replicaCount, replica, prng } = options;
@@ -174,7 +176,8 @@ export class RepairBudget {
 
   #expiryNs(place: number): number {
     const latencyNs = this.#latencyNs[Math.floor(place / OUTSTANDING_MAX)];
-    const patienceNs = Math.min(Math.max(2 * latencyNs, EXPIRY_NS_MIN), EXPIRY_NS_MAX);
+    const soonestNs = Math.max(2 * latencyNs, EXPIRY_NS_MIN, this.roundTripNs);
+    const patienceNs = Math.min(soonestNs, EXPIRY_NS_MAX);
     return this.#askedNs[place] + Math.ceil(patienceNs);
   }
 }

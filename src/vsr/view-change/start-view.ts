@@ -101,7 +101,10 @@ export class StartView {
       deadlines.clear('behind');
       this.#behindNs = BEHIND_NS;
     } else if (!deadlines.isSet('behind')) {
-      deadlines.set('behind', outbox.now.monoNs + this.#behindNs);
+      const { repair } = this.#parts;
+      const op = commits.commitMax;
+      const patienceNs = repair.isCutOff(op) ? 0 : repair.patienceNs(op);
+      deadlines.set('behind', outbox.now.monoNs + Math.max(this.#behindNs, patienceNs));
     }
   }
 
