@@ -39,12 +39,18 @@ export const ExitCode = {
   loadFailed: 40,
   /** A temporary cluster could not be started, or ended by itself. */
   clusterFailed: 41,
-  /** A simulated run failed, or a campaign did not do what it claims. */
+  /** A simulation did not do what it claims, or its figures are worse than they may be. */
   simulationFailed: 42,
   /** The disk failed under a running server. */
   storageFailed: 50,
   /** A replica that has proof of being different from the others. */
   diverged: 51,
+  /** The engine in a simulation crashed, or broke the rules of its driver. */
+  simulationCrashed: 127,
+  /** A simulated run came to no end: requests without answers, replicas that disagree. */
+  simulationStuck: 128,
+  /** A result in a simulation was wrong. */
+  simulationWrong: 129,
   /** Ended by SIGINT or SIGTERM before the work was done (servers end with 0). */
   interrupted: 130,
 } as const;
@@ -74,8 +80,11 @@ export const exitCodeTexts: readonly (readonly [ExitCode, string])[] = [
   [ExitCode.recoverRefused, 'the cluster cannot take a recovered replica'],
   [ExitCode.loadFailed, 'a result of the load is not what it must be'],
   [ExitCode.clusterFailed, 'a temporary cluster could not run'],
-  [ExitCode.simulationFailed, 'a simulated run found a mistake'],
+  [ExitCode.simulationFailed, 'a simulation shows less, or is slower, than it should'],
   [ExitCode.storageFailed, 'the disk failed under the server'],
   [ExitCode.diverged, 'the replica differs from its cluster'],
+  [ExitCode.simulationCrashed, 'the simulated engine crashed'],
+  [ExitCode.simulationStuck, 'a simulated run came to no end'],
+  [ExitCode.simulationWrong, 'a simulated run found a wrong result'],
   [ExitCode.interrupted, 'interrupted before the work was done'],
 ];

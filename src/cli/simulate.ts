@@ -2,19 +2,22 @@
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import type { CampaignResult, SimulationResult } from '../lab/simulation.ts';
+import type { FailureCode } from '../sim/index.ts';
 import { choice, integer, usage } from './arguments.ts';
 import { ExitCode } from './exit-codes.ts';
 import { CliError } from './problem.ts';
 import { REPLICAS_MAX } from './replicas.ts';
+import type { PerformanceFlags } from './simulate-performance.ts';
+import { worstExit } from './simulation-exit.ts';
 
-interface Options {
+interface Options extends PerformanceFlags {
   seed?: number;
   seeds?: readonly [number, number];
   replicaCount?: number;
   topology?: string;
   machine?: string;
-  jobs: number;
   trace?: boolean;
+  performance?: boolean;
 }
 
 const MACHINES = ['ledger', 'key-value', 'counter'] as const;
@@ -30,6 +33,7 @@ export function define(command: Command): void {
         'A seed is a whole run: the same one does the same on every machine.',
     )
     .argument('<protocol>', 'vsr', choice('<protocol>', ['vsr']))
+    .optionsGroup('Runs:')
     .option('--seed <n>', 'one run (default: 0)', integer('--seed', 0, SEED_MAX))
     .option('--seeds <a..b>', 'all runs from a to b', range)
     .option(
@@ -46,10 +50,22 @@ export function define(command: Command): void {
       Math.min(64, availableParallelism()),
     )
     .option('--trace', 'with --seed: print each event and effect')
+    .optionsGroup('Performance:')
+    .option('--performance', 'measure in virtual time: scenarios, gates and baselines')
+    .option('--full', 'every scenario instead of a selection, with 100 seeds')
+    .option('--runs <count>', 'seeds of each scenario', integer('--runs', 1, 100_000))
+    .option('--only <words>', 'scenarios with these words in their names: "star r5 far"')
+    .option('--baselines <file>', 'what figures were before (default: the committed ones)')
+    .option('--update-baselines', 'write the baselines instead of comparing')
+    .option('--json', 'one JSON object instead of the table')
     .action((_: string, options: Options) => run(options));
 }
 
 async function run(options: Options): Promise<void> {
+  if (options.performance === true) {
+    const { runPerformanceMatrix } = await import('./simulate-performance.ts');
+    return runPerformanceMatrix(options);
+  }
   const { TOPOLOGY_NAMES } = await import('../vsr/index.ts');
   const { topology: name, replicaCount, machine } = options;
   const topology = TOPOLOGY_NAMES.find((one) => one === name);
@@ -68,17 +84,21 @@ async function run(options: Options): Promise<void> {
     const { result, report } = runSimulation(options.seed ?? 0, wanted, trace);
     printRun(result, options);
     console.log(report.coverage.summary());
-    if (report.failure !== null) throw failed(1, 1, report.failure.stack ?? '');
-    return;
+    if (report.failure === null) return;
+    console.log(report.failure.stack ?? '');
+    throw failed(1, [report.failure.code]);
   }
   if (options.seed !== undefined) throw usage('--seed and --seeds exclude each other');
   const [from, to] = options.seeds;
   const { jobs } = options;
+  const failures: FailureCode[] = [];
   const onResult = (result: SimulationResult): void => {
-    if (result.failure !== null) printRun(result, options);
+    if (result.failure === null) return;
+    printRun(result, options);
+    failures.push(result.failure.code);
   };
   const result = await runCampaign({ from, to, jobs, wanted, onResult });
-  await printCampaign(result);
+  await printCampaign(result, failures);
 }
 
 function printRun(result: SimulationResult, options: Options): void {
@@ -92,6 +112,7 @@ function printRun(result: SimulationResult, options: Options): void {
   }
   const [first = ''] = failure.message.split('\n');
   console.log(`FAIL seed ${seed} (${what}): ${first}`);
+  console.log(`hash ${hash}`);
   const flags = [
     options.replicaCount === undefined ? '' : ` --replica-count ${options.replicaCount}`,
     options.topology === undefined ? '' : ` --topology ${options.topology}`,
@@ -100,20 +121,21 @@ function printRun(result: SimulationResult, options: Options): void {
   console.log(`  roundelay simulate vsr --seed ${seed}${flags.join('')}`);
 }
 
-async function printCampaign(result: CampaignResult): Promise<void> {
-  const { seeds, failed: failures, seconds, coverage } = result;
-  console.log(`${seeds} seeds, ${failures} failed, ${seconds.toFixed(1)} s`);
+async function printCampaign(
+  { seeds, seconds, coverage }: CampaignResult,
+  failures: readonly FailureCode[],
+): Promise<void> {
+  console.log(`${seeds} seeds, ${failures.length} failed, ${seconds.toFixed(1)} s`);
   console.log(coverage.summary());
-  if (failures > 0) throw failed(failures, seeds, '');
+  if (failures.length > 0) throw failed(seeds, failures);
   const { CLUSTER_SWARM_COUNTERS } = await import('../sim/index.ts');
   const missing = seeds < SEEDS_FOR_COVERAGE ? [] : coverage.missing(CLUSTER_SWARM_COUNTERS);
   if (missing.length === 0) return;
   throw new CliError(`never happened: ${missing.join(', ')}`, ExitCode.simulationFailed);
 }
 
-function failed(count: number, seeds: number, stack: string): CliError {
-  if (stack !== '') console.log(stack);
-  return new CliError(`${count} of ${seeds} runs failed`, ExitCode.simulationFailed);
+function failed(runs: number, failures: readonly FailureCode[]): CliError {
+  return new CliError(`${failures.length} of ${runs} runs failed`, worstExit(failures));
 }
 
 function range(text: string): readonly [number, number] {

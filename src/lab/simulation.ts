@@ -10,6 +10,7 @@ import {
   type Counter,
   Coverage,
   clusterSwarm,
+  type FailureCode,
   simulateCluster,
 } from '../sim/index.ts';
 
@@ -26,7 +27,7 @@ export interface SimulationResult {
   readonly virtualSeconds: number;
   readonly milliseconds: number;
   /** `null`: it passed. */
-  readonly failure: { readonly code: string; readonly message: string } | null;
+  readonly failure: { readonly code: FailureCode; readonly message: string } | null;
 }
 
 export interface CampaignOptions {

@@ -7,7 +7,8 @@
  * `checks/` (who believes nobody), `faults`, `subjects/` (what is tried out), `single` (a whole run
  * with one replica), `crash-everywhere`, `swarm` (which run a seed is), `replica-setup` (the engine
  * of this project). Then several replicas: `cluster/` (links, sites, faults of all, runs and their
- * swarm) and `script/` (a story told step by step, for tests).
+ * swarm), `script/` (a story told step by step, for tests) and `performance/` (how fast a cluster is
+ * under which trouble).
  * `ledger-model/` and `ledger-workload/` are the ledger's reference and its requests.
  */
 export type { NetworkOptions } from './clients/network.ts';
@@ -39,6 +40,24 @@ export { DISK_DEFAULT, Disk, type DiskOptions } from './disk/disk.ts';
 export { type CrashOutcome, type CrashReport, SectorStore } from './disk/sector-store.ts';
 export type { EngineSetup, FileReader, FileState } from './engine-setup.ts';
 export { type CrashPoint, FAULTS_NONE, type FaultOptions } from './faults.ts';
+export {
+  type Baselines,
+  baselinesOf,
+  type Comparison,
+  compare,
+} from './performance/baselines.ts';
+export { FIGURES, type Figure, type Run, type Spread } from './performance/figures.ts';
+export { GATES, type Gate, gateScenarios } from './performance/gates.ts';
+export { fullMatrix, hopScenarios, smallMatrix } from './performance/matrix.ts';
+export { type PerformOptions, perform } from './performance/perform.ts';
+export {
+  HOP_NS,
+  type NetworkName,
+  type Scenario,
+  scenarioName,
+  type Trouble,
+} from './performance/scenario.ts';
+export { type Summary, summarize } from './performance/summary.ts';
 export type { Life, Member, Progress } from './process/life.ts';
 export { Process } from './process/process.ts';
 export { GEOMETRY_SMALL, type ReplicaSetupOptions, replicaSetup } from './replica-setup.ts';
