@@ -219,7 +219,7 @@ export class Bench {
     this.monoNs = monoNs;
   }
 
-  #message(slotClass: 'small' | 'request'): Message {
+  #message(slotClass: 'small' | 'request' | 'reply'): Message {
     const message = this.pool.acquire(slotClass);
     assert(message !== null, 'Bench: the pool is empty');
     return message;

@@ -22,6 +22,8 @@ import { Copy, type Item } from './copy.ts';
 /** Blocks asked for and not here yet; and blocks being written. */
 const REQUESTS_MAX = 4;
 const WRITES_MAX = 4;
+/** Rounds without a word after which another replica is asked. */
+const SILENCES_MAX = 2;
 
 type Phase = 'idle' | 'fetch' | 'flush-blocks' | 'manifest' | 'flush-manifest' | 'ask' | 'install';
 
@@ -43,6 +45,10 @@ export class Sync {
   /** What is missing, and what of it is on its way, by its place at the source. */
   #items: Item[] = [];
   readonly #asked: Map<number, Item> = new Map();
+  /** Of those, the ones that were under way already when patience ended the last time. */
+  readonly #late: Set<number> = new Set();
+  /** How often in a row patience has ended without anything having come. */
+  #silences: number = 0;
   readonly #writes: Map<number, Message> = new Map();
   #pieces: { readonly chunk: ChunkReference; readonly bytes: Uint8Array }[] = [];
   #chunks: ChunkReference[] = [];
@@ -120,6 +126,8 @@ export class Sync {
     this.#phase = 'fetch';
     this.#isForced = isHelped;
     this.#hasFailed = false;
+    this.#silences = 0;
+    this.#late.clear();
     this.#patienceNs = SYNC_RETRY_NS;
     const base = fixedSize(geometry);
     const { blocks } = checkpoints;
@@ -232,6 +240,7 @@ export class Sync {
     }
     this.#hasProgress = true;
     this.#asked.delete(offset);
+    this.#late.delete(offset);
     this.#items = this.#items.filter((other) => other !== item);
     if (this.#items.length === 0) this.#items = this.#copy.missing();
   }
@@ -340,10 +349,22 @@ export class Sync {
   #askAgain(): void {
     if (this.#hasProgress) {
       this.#patienceNs = Math.max(SYNC_RETRY_NS, this.#patienceNs / 2);
+      this.#silences = 0;
     } else {
       this.#patienceNs = Math.min(2 * this.#patienceNs, SYNC_RETRY_MAX_NS);
+      this.#silences++;
+    }
+    // What has not come in a whole round is lost; who says nothing for two is gone.
+    for (const offset of this.#late) this.#asked.delete(offset);
+    this.#late.clear();
+    for (const offset of this.#asked.keys()) this.#late.add(offset);
+    if (this.#silences >= SILENCES_MAX) {
+      this.#silences = 0;
       this.#asked.clear();
+      this.#late.clear();
       this.#changeSource();
+    } else if (this.#copy?.reference === null) {
+      this.#askCheckpoint();
     }
     this.#hasProgress = false;
     this.#goOn();
