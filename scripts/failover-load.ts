@@ -1,8 +1,8 @@
 /**
  * The load of the failover test: official clients, each sending one batch after another, who must
- * see nothing of what happens to the replicas but waits. Every answer is written down with its time.
- * Transfers move one unit from account 1 to account 2, so that the balances in the end say how many
- * were executed, however often they were sent.
+ * see nothing of what happens to the replicas but waits. Every answer is written down with its
+ * time. Transfers move one unit from account 1 to account 2, so that the balances in the end say
+ * how many were executed, however often they were sent.
  */
 import { type Account, type Client, createClient, type Transfer } from 'tigerbeetle-node';
 import type { Completion } from '../src/lab/experiment/index.ts';

@@ -51,7 +51,9 @@ const WORKER = 'ROUNDELAY_FAILOVER_WORKER';
 if (process.env[WORKER] === undefined) supervise();
 else await main();
 
-/** The official client tells standard error of every attempt to connect: those lines go no further. */
+/**
+ * The official client tells standard error of every attempt to connect: those lines go no further.
+ */
 function supervise(): void {
   const child = spawn(process.execPath, process.argv.slice(1), {
     stdio: ['ignore', 'inherit', 'pipe'],

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import type { Command } from 'commander';
 import type { BatchTiming, BenchmarkResult, IdOrder, ServerUse } from '../lab/index.ts';
 import { choice, clusterOption, folder, integer } from './arguments.ts';
-import { addFlagsWithoutEffect, warnOfFlagsWithoutEffect } from './no-effect.ts';
 import { explain } from './problem.ts';
-import { openProgress } from './progress.ts';
+import { addFlagsWithoutEffect, warnOfFlagsWithoutEffect } from './shared/no-effect.ts';
+import { openProgress } from './shared/progress.ts';
 import { abortOnSignal } from './shutdown.ts';
 
 const COUNT_MAX = 1_000_000_000;

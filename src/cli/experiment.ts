@@ -15,7 +15,7 @@ import type {
 import { folder, integer, usage } from './arguments.ts';
 import { ExitCode } from './exit-codes.ts';
 import { explain } from './problem.ts';
-import { openProgress, type Progress } from './progress.ts';
+import { openProgress, type Progress } from './shared/progress.ts';
 import { abortOnSignal } from './shutdown.ts';
 import { topologies } from './start.ts';
 
@@ -140,7 +140,7 @@ function defineLoad(command: Command): void {
 async function run(options: Options): Promise<void> {
   const lab = await import('../lab/experiment/index.ts');
   const { calibrationLine } = await import('../lab/index.ts');
-  const { cellTables } = await import('./experiment-table.ts');
+  const { cellTables } = await import('./shared/experiment-table.ts');
   const { runs: rounds, development = false, directory = null } = options;
   const { batchesPerSecond = null } = options;
   const cells = cellsOf(options, lab);
@@ -187,7 +187,7 @@ function names<T extends string>(flag: string, text: string, all: readonly T[], 
 
 /** A line per run, since a whole experiment takes its time. */
 async function hooksFor(progress: Progress): Promise<DeadReplicaHooks> {
-  const { runLine } = await import('./experiment-table.ts');
+  const { runLine } = await import('./shared/experiment-table.ts');
   let done = 0;
   return {
     onRun: (step: Step, result: RunResult) => {

@@ -9,7 +9,7 @@ import type { Baselines, Comparison, Gate, Scenario, Summary } from '../sim/inde
 import { usage } from './arguments.ts';
 import { ExitCode } from './exit-codes.ts';
 import { CliError } from './problem.ts';
-import { openProgress } from './progress.ts';
+import { openProgress } from './shared/progress.ts';
 import { abortOnSignal } from './shutdown.ts';
 
 export interface PerformanceFlags {

@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import type { TopologyName } from '../vsr/index.ts';
 import { choice } from './arguments.ts';
 import { openLog } from './log.ts';
-import { addFlagsWithoutEffect, warnOfFlagsWithoutEffect } from './no-effect.ts';
 import { explain } from './problem.ts';
 import { serve } from './serve.ts';
+import { addFlagsWithoutEffect, warnOfFlagsWithoutEffect } from './shared/no-effect.ts';
 
 interface Options {
   addresses: string;

@@ -57,7 +57,9 @@ export type Event =
       readonly replica: number;
       /** 16 bytes, made when its data file was formatted. */
       readonly replicaId: Uint8Array;
-      /** Its data file was made by `recover` and has not joined yet; for logs: the id tells more. */
+      /**
+       * Its data file was made by `recover` and has not joined yet; for logs: the id tells more.
+       */
       readonly isRecovered: boolean;
     }
   /**

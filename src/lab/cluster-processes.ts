@@ -81,7 +81,9 @@ export class ClusterProcesses {
     return this.#slots.map(({ child }) => child?.pid ?? 0);
   }
 
-  /** Starts a replica, on `addresses` if it is to see others elsewhere; resolves when it listens. */
+  /**
+   * Starts a replica, on `addresses` if it is to see others elsewhere; resolves when it listens.
+   */
   async start(replica: number, addresses: string = this.addresses): Promise<void> {
     const slot = this.#slot(replica);
     assert(slot.child === null, 'ClusterProcesses: the replica runs already');

@@ -1,8 +1,9 @@
 /**
  * lab: experiments and load on real processes. Reading order: `benchmark` (what the command runs),
- * `load-clients`, `load` (closed loop) and `paced-load` (open loop), `workload` and `id-order` (the events), `cluster-processes` and
- * `temporary-cluster` (real replicas), `start-time`, `dev-cluster`, `recover-replica`,
- * `process-meter` and `calibration` (what is reported beside the figures), `percentile`.
+ * `load-clients`, `load` (closed loop) and `paced-load` (open loop), `workload` and `id-order` (the
+ * events), `cluster-processes` and `temporary-cluster` (real replicas), `start-time`,
+ * `dev-cluster`, `recover-replica`, `process-meter` and `calibration` (what is reported beside the
+ * figures), `percentile`.
  */
 export {
   type BenchmarkOptions,

@@ -46,7 +46,9 @@ export type ReadFile = (offset: number, length: number) => Uint8Array;
 /** What a checker sees in a file without the help of the engine that wrote it. */
 export interface FileReader {
   state(read: ReadFile): FileState;
-  /** What the log holds where the prepare at `op` with the checksum at `bytes[offset, +16)` goes. */
+  /**
+   * What the log holds where the prepare at `op` with the checksum at `bytes[offset, +16)` goes.
+   */
   held(read: ReadFile, op: number, bytes: Uint8Array, offset: number): Held;
   /** Offsets of sectors that a slot of the log uses. */
   sectors(slot: number): { readonly header: number; readonly prepare: readonly number[] };

@@ -7,9 +7,9 @@
  * `checks/` (who believes nobody), `faults`, `subjects/` (what is tried out), `single` (a whole run
  * with one replica), `crash-everywhere`, `swarm` (which run a seed is), `replica-setup` (the engine
  * of this project). Then several replicas: `cluster/` (links, sites, faults of all, runs and their
- * swarm), `script/` (a story told step by step, for tests) and `performance/` (how fast a cluster is
- * under which trouble).
- * `ledger-model/` and `ledger-workload/` are the ledger's reference and its requests.
+ * swarm), `script/` (a story told step by step, for tests) and `performance/` (how fast a cluster
+ * is under which trouble). `ledger-model/` and `ledger-workload/` are the ledger's reference and
+ * its requests.
  */
 export type { NetworkOptions } from './clients/network.ts';
 export { simulateCluster } from './cluster/cluster.ts';

@@ -70,7 +70,9 @@ function history(): [number, Uint8Array][][] {
   );
 }
 
-/** One run of the history; a life ends after so many steps as `lifeOf` says, then the next begins. */
+/**
+ * One run of the history; a life ends after so many steps as `lifeOf` says, then the next begins.
+ */
 class Run {
   readonly named: Named = new Map();
   /** Most operations executed beyond a cut. */

@@ -23,7 +23,7 @@ const RECEIVING = 64;
 const REPLIES_LEAVING = 16;
 /** Pongs, evictions and status answers on their way. */
 const SMALL_LEAVING = 64;
-/** Messages without a body that may wait on the way to one other replica, or be arriving from it. */
+/** Messages without a body that may wait on the way to one other replica, or arrive from it. */
 const SMALL_PER_PEER = 320;
 /** Prepares arriving from one other replica, or forwarded and on their way although executed. */
 const PREPARES_PER_PEER: number = 1 + PIPELINE_MAX;

@@ -65,7 +65,7 @@ export interface ReplicaOptions {
   readonly seed?: number;
   /** How prepares travel. Default {@link TOPOLOGY_DEFAULT}. */
   readonly topology?: TopologyName;
-  /** Executed prepares kept in memory for replicas that lag. Default: as the log, 32 MiB at most. */
+  /** Executed prepares kept in memory for those that lag. Default: as the log, 32 MiB at most. */
   readonly historyBytes?: number;
   /** Announced to clients, which must not be newer. Default {@link RELEASE}. */
   readonly release?: number;

@@ -1,6 +1,6 @@
 /**
- * A load that remembers: the official client sends transfers one after another, and what it was told
- * to exist is looked for afterwards. It also notes how long it was kept waiting.
+ * A load that remembers: the official client sends transfers one after another, and what it was
+ * told to exist is looked for afterwards. It also notes how long it was kept waiting.
  */
 import assert from 'node:assert/strict';
 import { type Client, createClient } from 'tigerbeetle-node';

@@ -1,6 +1,6 @@
 /**
- * Three real processes and the unmodified official client: its own tests, and what happens to it and
- * to its data when replicas are killed, stopped and started again under load.
+ * Three real processes and the unmodified official client: its own tests, and what happens to it
+ * and to its data when replicas are killed, stopped and started again under load.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -166,13 +166,13 @@ export class ClusterFaults {
   }
 
   #pause(): void {
-    const { process } = this.#prng.pick(this.#sites);
-    if (!process.isUp || process.isPaused) return;
-    process.pause();
-    const { lives } = process;
+    const { process: replica } = this.#prng.pick(this.#sites);
+    if (!replica.isUp || replica.isPaused) return;
+    replica.pause();
+    const { lives } = replica;
     this.#world.after(drawLatency(this.#prng, this.#options.pausedFor), () => {
-      const isIt = process.isUp && process.isPaused && process.lives === lives;
-      if (isIt && !this.#isFrozen) process.resume();
+      const isIt = replica.isUp && replica.isPaused && replica.lives === lives;
+      if (isIt && !this.#isFrozen) replica.resume();
     });
   }
 

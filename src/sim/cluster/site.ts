@@ -180,10 +180,10 @@ export class Site {
   }
 
   describe(): string {
-    const { process } = this;
+    const { isUp, isPaused, isReady } = this.process;
     const name = `r${this.index}`;
-    if (!process.isUp) return `${name} down`;
-    const state = process.isPaused ? 'paused' : process.isReady ? 'ready' : 'recovering';
+    if (!isUp) return `${name} down`;
+    const state = isPaused ? 'paused' : isReady ? 'ready' : 'recovering';
     const progress = this.progress();
     if (progress === null) return `${name} ${state}`;
     const { view, logView, op, commitMin, commitMax, role } = progress;

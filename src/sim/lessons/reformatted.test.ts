@@ -117,7 +117,9 @@ class Cluster {
   }
 }
 
-/** Operation N is on the primary and on `lost`, whose file is then formatted; `away` missed both. */
+/**
+ * Operation N is on the primary and on `lost`, whose file is then formatted; `away` missed both.
+ */
 function formatted(): { t: Cluster; primary: number; lost: number; away: number; n: number } {
   const t = new Cluster();
   const { primary } = t;

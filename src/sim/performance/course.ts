@@ -88,8 +88,8 @@ export class Course {
     const { trouble } = this.#scenario;
     if (trouble?.kind !== 'returns' || this.#turnedNs < 0 || this.#catchUpNs > 0) return;
     const replica = this.#of(trouble);
-    const { process } = cluster.site(replica);
-    if (!process.isReady || meter.parts(replica).state.commitMin < this.#turnedHead) return;
+    const { process: life } = cluster.site(replica);
+    if (!life.isReady || meter.parts(replica).state.commitMin < this.#turnedHead) return;
     this.#catchUpNs = cluster.world.nowNs - this.#turnedNs;
     meter.ignored.delete(replica);
   }
@@ -151,8 +151,8 @@ export class Course {
   }
 
   #checkDown(replica: number): void {
-    const { process } = this.#parts.cluster.site(replica);
-    happened(!process.isUp && process.lives === 1, `r${replica} was not down`);
+    const { isUp, lives } = this.#parts.cluster.site(replica).process;
+    happened(!isUp && lives === 1, `r${replica} was not down`);
   }
 
   #checkDisk(replica: number, others: readonly number[]): void {

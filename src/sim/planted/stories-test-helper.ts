@@ -173,7 +173,9 @@ function forked(plant: Plant | null, clients: number): Fork {
   return { t, k, a, b, c, connect, speak };
 }
 
-/** A stale k on one, and the newer view's k on nobody that is left: it can be denied all the same. */
+/**
+ * A stale k on one, and the newer view's k on nobody that is left: it can be denied all the same.
+ */
 export const staleHeaderDenies: Story = (plant) => {
   const { t, k, a, b, connect, speak } = forked(plant, 3);
   t.open(a);
@@ -362,7 +364,9 @@ export const checkpointHeldUp: Story = (plant) => {
   endsWell(t);
 };
 
-/** Of a journal alone: its one slot is to hold A, then B, then A again, before any of it is done. */
+/**
+ * Of a journal alone: its one slot is to hold A, then B, then A again, before any of it is done.
+ */
 export const writtenTwiceAtOnce: Story = (plant) => {
   const bench = new JournalBench();
   plant?.({ journal: bench.journal } as Parts);

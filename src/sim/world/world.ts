@@ -66,7 +66,9 @@ export class World {
     return this.#queue.timeNextNs;
   }
 
-  /** Somebody reads the trace. Lines count, so whoever skips them must do so only when nobody does. */
+  /**
+   * Somebody reads the trace. Lines count, so whoever skips them must do so only when nobody does.
+   */
   get isTraced(): boolean {
     return this.#trace !== undefined;
   }

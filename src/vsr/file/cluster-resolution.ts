@@ -60,7 +60,10 @@ export interface ClusterResolution {
   readonly head: number;
   /** Its header, if it is known: from its slot or from the superblock. */
   readonly headHeader: Uint8Array | null;
-  /** Not certain: a later operation may have been acknowledged here. Then this replica must not vote. */
+  /**
+   * Not certain: a later operation may have been acknowledged here. Then this replica must not
+   * vote.
+   */
   readonly isHeadCertain: boolean;
   /** Every slot is faulty: this is not the log any more. */
   readonly isLost: boolean;

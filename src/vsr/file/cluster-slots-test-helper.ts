@@ -14,7 +14,8 @@ const VIEW = 5;
 
 /**
  * `older`: of the operation a round before. `mine`: of the operation that belongs there. `stale`:
- * of the same op in a view that was cut off. `later`: in one that is yet to begin. `beyond`: of the operation a round later.
+ * of the same op in a view that was cut off. `later`: in one that is yet to begin. `beyond`: of the
+ * operation a round later.
  */
 const KINDS = ['bad', 'reserved', 'older', 'mine', 'stale', 'later', 'beyond'] as const;
 type Kind = (typeof KINDS)[number];

@@ -10,7 +10,9 @@ const bodyAt = (op: number): number => prepareOffset(GEOMETRY, op % GEOMETRY.slo
 const headerAt = (op: number): number => headerOffset(GEOMETRY, op % GEOMETRY.slots);
 const offsets = (bench: JournalBench): number[] => bench.flights.map(({ offset }) => offset);
 
-/** What the disk has in the place of an operation: the header behind, and the one before its body. */
+/**
+ * What the disk has in the place of an operation: the header behind, and the one before its body.
+ */
 function onDisk(
   bench: JournalBench,
   op: number,

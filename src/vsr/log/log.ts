@@ -2,7 +2,8 @@
  * The log in memory: the headers of the operations that should be in it, one place per slot, and of
  * each whether its prepare is durable here. What really is on disk is the journal's affair.
  *
- * - A place is *clean* when header and prepare are durable, *dirty* when they are yet to be written.
+ * - A place is *clean* when header and prepare are durable, *dirty* when they are yet to be
+ * written.
  * - A place is *faulty* when something was there before a crash and cannot be read: whoever had
  *   acknowledged it must not deny having had it. Until the slot is written again.
  *

@@ -173,9 +173,9 @@ export class Backup {
   }
 
   /**
-   * Whether an acknowledgement of `op`, which is durable, would be true for ever. Those that lie far beyond the next
-   * checkpoint wait for it: when one of them commits, a quorum has that checkpoint, and the log
-   * before it may be overwritten.
+   * Whether an acknowledgement of `op`, which is durable, would be true for ever. Those that lie
+   * far beyond the next checkpoint wait for it: when one of them commits, a quorum has that
+   * checkpoint, and the log before it may be overwritten.
    */
   mayAcknowledge(op: number): boolean {
     return this.#parts.member.isLogViewDurable && op <= this.acknowledgeMax;

@@ -163,7 +163,9 @@ export class Bench {
     this.#step({ type: 'message', connection, message });
   }
 
-  /** Replica `from` acknowledges a prepare in `view`. `bits`: default, that it has all before it. */
+  /**
+   * Replica `from` acknowledges a prepare in `view`. `bits`: default, that it has all before it.
+   */
   acknowledge(from: number, prepare: Uint8Array, view: number, bits: number = -1): void {
     const op = opOf(prepare);
     const { digest, commitMin } = this.parts.state;

@@ -30,20 +30,16 @@ import { buildPrepare, type Position, prepareFromRequest } from '../message.ts';
 import type { Parts } from '../parts.ts';
 import { buildPeerMessage, peerBits, peerNumber } from '../peer-message.ts';
 import { FaultDetector } from '../timing/fault-detector.ts';
-import {
-  ABDICATE_NS,
-  DETECTOR_LIMITS,
-  HEARTBEAT_NS,
-  LAG_PING_NS,
-  PREPARE_TIMEOUT_MAX_NS,
-  PREPARE_TIMEOUT_MIN_NS,
-} from '../timing/intervals.ts';
+import { ABDICATE_NS, DETECTOR_LIMITS, HEARTBEAT_NS, LAG_PING_NS } from '../timing/intervals.ts';
+import { QuorumTime } from '../timing/quorum-time.ts';
 
 interface Entry {
   readonly op: number;
   /** Replicas that have acknowledged it: bit i ↔ replica i. */
   acks: number;
-  /** Replicas to which it was sent again because their acknowledgements showed that they lack it. */
+  /**
+   * Replicas to which it was sent again because their acknowledgements showed that they lack it.
+   */
   inferred: number;
   /** When it was first sent. */
   readonly firstNs: number;
@@ -61,8 +57,7 @@ interface Early {
 
 /** More than all replicas have to acknowledge at the beginning of a view. */
 const EARLY_MAX: number = 8 * PIPELINE_MAX;
-/** At first an acknowledgement is expected within half of this. */
-const RTT_START_NS = 125_000_000;
+/** A prepare's timeout doubles no more often than this. */
 const ATTEMPTS_MAX = 6;
 
 export class Primary {
@@ -78,9 +73,7 @@ export class Primary {
   #announced: number = 0;
   /** A prepare or commit leaves in this step. */
   #hasSpoken: boolean = false;
-  /** 0: not known yet. */
-  #rttNs: number = 0;
-  #rttVarNs: number = 0;
+  readonly #quorumTime: QuorumTime = new QuorumTime();
   #attempts: number = 0;
   #attemptsOp: number = 0;
   #isAbdicating: boolean = false;
@@ -408,14 +401,7 @@ export class Primary {
     const nowNs = this.#parts.outbox.now.monoNs;
     // What was sent twice says something only if nobody can have answered the second time.
     if (sentNs !== firstNs && nowNs - sentNs >= this.#parts.peers.clock.roundTripNs) return;
-    const ns = nowNs - firstNs;
-    if (this.#rttNs === 0) {
-      this.#rttNs = ns;
-      this.#rttVarNs = ns / 2;
-      return;
-    }
-    this.#rttVarNs = (3 * this.#rttVarNs + Math.abs(ns - this.#rttNs)) / 4;
-    this.#rttNs = (7 * this.#rttNs + ns) / 8;
+    this.#quorumTime.measure(nowNs - firstNs);
   }
 
   /** Who has a later prepare that we sent it, and not this one, has lost it. */
@@ -446,11 +432,7 @@ export class Primary {
 
   #timeoutNs(): number {
     const { roundTripMaxNs } = this.#parts.peers;
-    const startNs = roundTripMaxNs === 0 ? RTT_START_NS : roundTripMaxNs;
-    const usualNs = this.#rttNs === 0 ? startNs : this.#rttNs;
-    const ns = Math.max(2 * usualNs, usualNs + 4 * this.#rttVarNs);
-    const boundedNs = Math.min(Math.max(ns, PREPARE_TIMEOUT_MIN_NS), PREPARE_TIMEOUT_MAX_NS);
-    return boundedNs * 2 ** this.#attempts;
+    return this.#quorumTime.timeoutNs(roundTripMaxNs) * 2 ** this.#attempts;
   }
 
   #armPrepare(): void {

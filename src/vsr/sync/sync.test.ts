@@ -40,7 +40,9 @@ function execute(source: Bench, ops: number): void {
 type Way = (sent: Sent, from: number) => Uint8Array | null;
 const open: Way = ({ bytes }) => bytes;
 
-/** Everything that they tell each other arrives, as long as there is something; returns how much. */
+/**
+ * Everything that they tell each other arrives, as long as there is something; returns how much.
+ */
 function pump(source: Bench, target: Bench, way: Way = open): number {
   let count = 0;
   for (;;) {

@@ -1,9 +1,10 @@
 /**
  * Catching up by a checkpoint: what a replica does that lags so far that the others have
  * overwritten the operations it lacks. It stops executing, copies the last checkpoint of another
- * replica into its own file, block by block and each verified by its checksum, asks the primary once
- * more what the log of its view is, makes both durable in one write of the superblock, and begins a
- * new life from there. Until that write it is what it was; recovery verifies the whole by its root.
+ * replica into its own file, block by block and each verified by its checksum, asks the primary
+ * once more what the log of its view is, makes both durable in one write of the superblock, and
+ * begins a new life from there. Until that write it is what it was; recovery verifies the whole by
+ * its root.
  */
 import { BLOCK_SIZE_MAX, type StorageError } from '../../engine/index.ts';
 import { assert, bytesEqual } from '../../stdx/index.ts';

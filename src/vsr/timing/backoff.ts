@@ -29,7 +29,9 @@ export class Backoff {
     return this.#attempts;
   }
 
-  /** The wait before the next attempt, ns: 2 × `rttNs` + [10 ms … min(10 s, 10 ms × 2^attempts)]. */
+  /**
+   * The wait before the next attempt, ns: 2 × `rttNs` + [10 ms … min(10 s, 10 ms × 2^attempts)].
+   */
   next(rttNs: number): number {
     assert(rttNs >= 0, 'Backoff: negative round trip');
     this.#attempts++;

@@ -1,8 +1,8 @@
 /**
- * What time it is, by agreement: the wall clock of one machine may be wrong by minutes and may step,
- * and the ledger's timestamps must survive that. Pings carry our monotonic time, pongs bring it
- * back with the peer's wall clock; a quorum of clocks that agree makes an epoch, and the local wall
- * clock is believed only inside what the epoch allows.
+ * What time it is, by agreement: the wall clock of one machine may be wrong by minutes and may
+ * step, and the ledger's timestamps must survive that. Pings carry our monotonic time, pongs bring
+ * it back with the peer's wall clock; a quorum of clocks that agree makes an epoch, and the local
+ * wall clock is believed only inside what the epoch allows.
  *
  * All estimates are relative to the *window clock*: the wall clock when the window began plus the
  * monotonic time since, which does not step.
@@ -123,8 +123,8 @@ export class ClockSync {
   }
 
   /**
-   * A pong of `replica`: `m0` is our monotonic time in the ping that it answers, `t1` its wall clock
-   * then. A pong that nobody asked for in this window is ignored.
+   * A pong of `replica`: `m0` is our monotonic time in the ping that it answers, `t1` its wall
+   * clock then. A pong that nobody asked for in this window is ignored.
    */
   learn(replica: number, m0: number, t1: U64, now: Instant): void {
     assert(replica >= 0 && replica < this.#options.replicaCount, 'ClockSync: no such replica');

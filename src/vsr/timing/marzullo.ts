@@ -1,6 +1,7 @@
 /**
- * Marzullo's agreement: given intervals, each claiming to hold the true value, the smallest interval
- * that the greatest number of them shares. Sources that disagree with the majority are outvoted.
+ * Marzullo's agreement: given intervals, each claiming to hold the true value, the smallest
+ * interval that the greatest number of them shares. Sources that disagree with the majority are
+ * outvoted.
  */
 import { assert } from '../../stdx/index.ts';
 

@@ -55,8 +55,9 @@ export class RepairBudget {
   }
 
   /**
-   * Chooses one of the replicas in `eligible` (bit i: replica i; the own bit is ignored) to be asked
-   * for `op` and counts the request. −1: all of them are busy or have been asked for it already.
+   * Chooses one of the replicas in `eligible` (bit i: replica i; the own bit is ignored) to be
+   * asked for `op` and counts the request. −1: all of them are busy or have been asked for it
+   * already.
    */
   take(op: number, nowNs: number, eligible: number): number {
     assert(Number.isSafeInteger(op) && op >= 0, 'RepairBudget: not an operation');

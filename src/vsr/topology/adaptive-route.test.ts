@@ -63,7 +63,9 @@ test('replicas that never spoke explore the same routes', () => {
   }
 });
 
-/** Replicas on a ring in an order that only their delays betray; 10 ms from neighbour to neighbour. */
+/**
+ * Replicas on a ring in an order that only their delays betray; 10 ms from neighbour to neighbour.
+ */
 function hiddenRing(order: readonly number[], jitter: () => number) {
   return (from: number, to: number): number => {
     const steps = Math.abs(order.indexOf(from) - order.indexOf(to));

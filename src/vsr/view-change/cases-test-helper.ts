@@ -9,8 +9,8 @@ import { type Quorums, quorumsOf } from './quorums.ts';
 import { chain, uniqueHeader } from './vote-test-helper.ts';
 
 /**
- * Of one operation, a voter has nothing; it on disk; it in memory, but not durable; its header only;
- * another in its place; or something that it cannot read.
+ * Of one operation, a voter has nothing; it on disk; it in memory, but not durable; its header
+ * only; another in its place; or something that it cannot read.
  */
 const STATES = ['none', 'durable', 'seen', 'header', 'other', 'lost'] as const;
 type State = (typeof STATES)[number];

@@ -476,7 +476,9 @@ export class History {
     if (selection.kind === 'wait' && down === 0) throw new Error('waits for nobody');
   }
 
-  /** Whether it can say nothing of the operation: it has lost it, or has told of none and has one. */
+  /**
+   * Whether it can say nothing of the operation: it has lost it, or has told of none and has one.
+   */
   #isSilent({ faulty, log, told, logView, view }: Replica, op: number): boolean {
     const isTold = logView < view && told.op >= op && told.headers[told.op - op] === null;
     return faulty.has(op) || (isTold && log.has(op));

@@ -9,7 +9,7 @@ import {
   type RunResult,
   type Spread,
   type Step,
-} from '../lab/experiment/index.ts';
+} from '../../lab/experiment/index.ts';
 
 /** One run, while the experiment goes on. */
 export function runLine({ cell, partnerOf, round }: Step, run: RunResult): string {
