@@ -22,7 +22,7 @@ const ANSWERS = ['replies', 'registers', 'repeatedReplies', 'evictions', 'refusa
 /** How often somebody looks whether a state has been reached. */
 const LOOK_NS = 20_000_000;
 /** A run that does more than this is going in circles. */
-const EVENTS_MAX = 8_000_000;
+const EVENTS_MAX = 2_000_000;
 
 export function simulateCluster(options: ClusterOptions): ClusterReport {
   const run = new ClusterRun(options);
