@@ -153,7 +153,6 @@ export class Repair {
     const headers = peerHeaders(bytes);
     if (headers === null || !this.#isActive()) return;
     this.#isStale = true;
-    if (from !== member.primary) this.#headersNs = 0;
     for (const header of headers) {
       if (!isPrepareHeader(header, pool.checksum)) return;
       const op = opOf(header);
@@ -165,6 +164,8 @@ export class Repair {
       if (op <= state.commitMin || op > log.head || log.has(op, header, 0)) continue;
       if (!log.accepts(header)) continue;
       log.set(header);
+      // There may be more where it came from.
+      this.#headersNs = 0;
       this.#parts.outbox.trace('debug', 'repair-header', { op });
     }
   }
@@ -246,6 +247,8 @@ export class Repair {
   #ask(op: number, nowNs: number): void {
     const { log, viewChange, outbox, journal } = this.#parts;
     if (!journal.canWrite) return;
+    // One answer is enough, unless a whole cluster waits for it.
+    if (!viewChange.isRepairing && this.#budget.isAsked(op)) return;
     const header = log.header(op);
     const above = op < log.head && log.isCanonical(op + 1) ? log.header(op + 1) : null;
     const checksum =

@@ -8,7 +8,7 @@ import { assert, type Prng } from '../../stdx/index.ts';
 
 const MS = 1_000_000;
 /** Requests under way to one replica: what fits its outgoing queue beside everything else. */
-const OUTSTANDING_MAX = 4;
+const OUTSTANDING_MAX = 6;
 /** What a peer is taken to need before it has answered anything, ns. */
 const LATENCY_NS_START: number = 1 * MS;
 /** A dead peer's latency grows up to here, so that it can come down again, ns. */
@@ -70,6 +70,11 @@ export class RepairBudget {
     this.#askedNs[place] = nowNs;
     this.#lastAsked = chosen;
     return chosen;
+  }
+
+  /** Somebody has been asked for the operation and may yet answer. */
+  isAsked(op: number): boolean {
+    return this.#ops.includes(op);
   }
 
   /** Whether any of `eligible` could be asked for something. */
