@@ -49,7 +49,8 @@ const PLANTS: readonly [string, readonly FailureCode[], ClusterSwarmOptions, Pla
   ],
   [
     'a view needs nobody’s vote',
-    ['fork', 'view', 'lost-operation', 'engine-crash', 'engine-halt', 'divergence'],
+    // Or they go from view to view, each of its own accord, and never come to an end.
+    ['fork', 'view', 'lost-operation', 'engine-crash', 'engine-halt', 'divergence', 'convergence'],
     { replicaCount: 5 },
     ({ member }) => replace(member, 'quorums', { ...member.quorums, viewChange: 1 }),
   ],
