@@ -106,7 +106,10 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
       const worker = new Worker(new URL(import.meta.url), { workerData: task, resourceLimits });
       worker.on('message', onNote);
       worker.on('error', reject);
-      worker.on('exit', () => resolve());
+      worker.on('exit', (code) => {
+        if (code === 0) resolve();
+        else reject(new Error(`a thread of the campaign ended with code ${code}`));
+      });
     });
   });
   await Promise.all(workers);

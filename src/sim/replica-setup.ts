@@ -88,7 +88,8 @@ function replicaFile(
     ...(recover === null ? {} : { isRecovered: true, view: recover.view }),
   };
   // All but the superblock is the same for every replica of every cluster with this geometry.
-  const key = JSON.stringify(fields.geometry);
+  const { slots, slotSize } = fields.geometry;
+  const key = `${slots} ${slotSize}`;
   const known = emptyLogs.get(key) ?? null;
   const writes: FileWrite[] = [];
   for (const { offset, bytes } of formatWrites(fields, sharedChecksum)) {
