@@ -1,19 +1,23 @@
 /**
  * Runs the simulator from the command line: one seed with or without a trace, a range of seeds, or
  * a power cut at every write of one run. Prints one line for each failing seed, with the command
- * that shows it again, and at the end what the campaign really did. Exit code 0: all passed;
- * 1: something failed; 2: the command line makes no sense.
+ * that shows it again, and at the end what the campaign really did. Clusters: `roundelay simulate`.
+ * Exit codes are those of `roundelay help`: 127 the engine crashed, 128 no end, 129 a wrong result,
+ * 42 something never happened, 2 the command line makes no sense.
  *
  *     node scripts/simulate.ts --seed 7 [--trace] [--machine ledger|key-value|counter]
  *     node scripts/simulate.ts --seeds 0..1000
  *     node scripts/simulate.ts --crash-everywhere [--seed 7] [--requests 40] [--stride 1]
  */
 import { parseArgs } from 'node:util';
+import { ExitCode } from '../src/cli/exit-codes.ts';
+import { worstExit } from '../src/cli/simulation-exit.ts';
 import {
   Coverage,
   type CrashPoint,
   crashAt,
   crashEverywhere,
+  type FailureCode,
   replicaSetup,
   type SingleOptions,
   type SingleReport,
@@ -58,29 +62,29 @@ function main(): number {
   tell(report, `--seed ${seed}`);
   console.log(`seed ${seed} hash ${report.hash} virtual ${report.virtualNs / 1e9} s`);
   console.log(report.coverage.summary());
-  return report.failure === null ? 0 : 1;
+  return ended(report.failure === null ? [] : [report.failure.code], []);
 }
 
 function campaign(range: string): number {
   const [from, to] = range.split('..').map(integer);
   if (from == null || to == null || to < from) return usage(`${range} is not a range A..B`);
   const coverage = new Coverage();
-  let failures = 0;
+  const failures: FailureCode[] = [];
   const startMs = performance.now();
   for (let seed = from; seed <= to; seed++) {
     const report = simulateSingle(optionsOf(seed));
     coverage.merge(report.coverage);
     if (report.failure === null) continue;
-    failures++;
+    failures.push(report.failure.code);
     tell(report, `--seed ${seed}`);
   }
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
   const runs = to - from + 1;
-  console.log(`${machine}: ${runs} seeds, ${failures} failed, ${seconds} s`);
+  console.log(`${machine}: ${runs} seeds, ${failures.length} failed, ${seconds} s`);
   console.log(coverage.summary());
   const missing = runs >= 64 ? coverage.missing(SWARM_COUNTERS) : [];
   if (missing.length > 0) console.log(`never happened: ${missing.join(', ')}`);
-  return failures === 0 && missing.length === 0 ? 0 : 1;
+  return ended(failures, missing);
 }
 
 function everywhere(): number {
@@ -101,7 +105,7 @@ function everywhere(): number {
     const point = { write: Number(write), outcome, again: Number(again ?? 0) } as const;
     const report = crashAt(traced(options), point);
     tell(report, command(point));
-    return report.failure === null ? 0 : 1;
+    return ended(report.failure === null ? [] : [report.failure.code], []);
   }
   const startMs = performance.now();
   const { writes, runs, failures, coverage } = crashEverywhere({ ...options, stride });
@@ -113,7 +117,14 @@ function everywhere(): number {
   console.log(coverage.summary());
   const missing = coverage.missing(['crashesWithWrites', 'sectorsLost', 'sectorsTorn']);
   if (missing.length > 0) console.log(`never happened: ${missing.join(', ')}`);
-  return failures.length === 0 && missing.length === 0 ? 0 : 1;
+  const codes = failures.flatMap(({ report }) => report.failure?.code ?? []);
+  return ended(codes, missing);
+}
+
+/** The exit code. */
+function ended(failures: readonly FailureCode[], missing: readonly string[]): ExitCode {
+  if (failures.length > 0) return worstExit(failures);
+  return missing.length > 0 ? ExitCode.simulationFailed : ExitCode.ok;
 }
 
 function optionsOf(seed: number): SingleOptions {
@@ -146,7 +157,7 @@ function integer(text: string): number | null {
 function usage(problem: string): number {
   console.error(`simulate: ${problem}`);
   console.error('usage: simulate.ts --seed N | --seeds A..B | --crash-everywhere [--machine NAME]');
-  return 2;
+  return ExitCode.usage;
 }
 
 process.exitCode = main();

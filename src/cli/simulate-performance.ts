@@ -201,9 +201,9 @@ function conclude(
   const unmet = gates.filter(({ problems }) => problems.length > 0).length;
   const worse = comparison?.worse.length ?? 0;
   const problems = [
-    failures.length === 0 ? '' : `${failures.length} scenarios failed`,
-    unmet === 0 ? '' : `${unmet} of ${gates.length} gates are not met`,
-    worse === 0 ? '' : `${worse} figures are worse than their baselines allow`,
+    failures.length === 0 ? '' : `scenarios that failed: ${failures.length}`,
+    unmet === 0 ? '' : `gates not met: ${unmet} of ${gates.length}`,
+    worse === 0 ? '' : `figures worse than their baselines allow: ${worse}`,
   ].filter((problem) => problem !== '');
   if (problems.length > 0) throw new CliError(problems.join(', '), ExitCode.simulationFailed);
 }

@@ -10,6 +10,7 @@ export class Conditions {
   readonly #prng: Prng;
   /** The replica with slow links; −1: none. */
   #slow: number = -1;
+  #isLossy: boolean = false;
   /** A message that has been late already. */
   #isLate: boolean = false;
   #delayed: number = 0;
@@ -37,6 +38,11 @@ export class Conditions {
     for (const site of sites) site.network.filter(() => !this.#isLost());
   }
 
+  /** From now on messages are lost. */
+  beginLosses(): void {
+    this.#isLossy = true;
+  }
+
   end(): void {
     const { network, sites } = this.#cluster;
     network.filter(null);
@@ -62,7 +68,7 @@ export class Conditions {
   }
 
   #isLost(): boolean {
-    if (this.#losses === 0 || !this.#prng.chance(this.#losses, 1000)) return false;
+    if (!this.#isLossy || !this.#prng.chance(this.#losses, 1000)) return false;
     this.#lost++;
     this.#cluster.world.coverage.add('losses');
     return true;

@@ -10,13 +10,14 @@ const CLIENTS: readonly number[] = [1, 4, 32];
 /** Of 1,000 messages. */
 const LOSSES: readonly number[] = [0, 50, 300];
 
-/** Requests of a run where every figure counts. */
-const REQUESTS = 128;
 /** As many as the published measurements of others were made with. */
 const REQUESTS_RECORD = 256;
 /** In `hops` nothing varies, so a few tell everything. */
 const REQUESTS_HOPS = 48;
-const REQUESTS_FEW = 64;
+/** Elsewhere seeds tell more than longer runs. */
+const REQUESTS = 64;
+/** Enough for a replica that returns halfway to have missed a lot. */
+const REQUESTS_RETURN = 128;
 
 const TROUBLES: readonly Trouble[] = [
   { kind: 'slow-disk', distance: 1 },
@@ -30,6 +31,10 @@ const TROUBLES: readonly Trouble[] = [
   { kind: 'killed', isSilent: false },
   { kind: 'killed', isSilent: true },
 ];
+
+function requestsOf({ kind }: Trouble): number {
+  return kind === 'returns' ? REQUESTS_RETURN : REQUESTS;
+}
 
 /** Nobody, and each backup on its own. */
 function deaths(replicaCount: number): readonly (readonly number[])[] {
@@ -86,24 +91,32 @@ export function fullMatrix(): Scenario[] {
   const scenarios: Scenario[] = [...hopScenarios(), ...healthyScenarios(REQUESTS)];
   for (const topology of TOPOLOGY_NAMES) {
     for (const replicaCount of REPLICA_COUNTS) {
-      const cluster = { topology, replicaCount, requests: REQUESTS };
+      const cluster = { topology, replicaCount };
       for (const clients of CLIENTS) {
         for (const dead of deaths(replicaCount)) {
           for (const losses of LOSSES) {
-            scenarios.push({ ...cluster, clients, network: 'far', dead, losses });
+            scenarios.push({
+              ...cluster,
+              requests: REQUESTS,
+              clients,
+              network: 'far',
+              dead,
+              losses,
+            });
           }
         }
       }
       for (const trouble of TROUBLES) {
         for (const network of ['near', 'far'] as const) {
-          scenarios.push({ ...cluster, clients: 4, network, trouble });
+          const requests = requestsOf(trouble);
+          scenarios.push({ ...cluster, requests, clients: 4, network, trouble });
         }
       }
     }
     // A checkpoint has to be copied while another replica is dead.
     for (const replicaCount of [5, 6]) {
       const trouble = { kind: 'returns', distance: 1, by: 'checkpoint' } as const;
-      const load = { clients: 4, requests: REQUESTS, network: 'far' } as const;
+      const load = { clients: 4, requests: REQUESTS_RETURN, network: 'far' } as const;
       scenarios.push({ topology, replicaCount, ...load, dead: [2], trouble });
     }
   }
@@ -112,8 +125,8 @@ export function fullMatrix(): Scenario[] {
 
 /** What every change is measured by. */
 export function smallMatrix(): Scenario[] {
-  const far = { network: 'far', requests: REQUESTS_FEW } as const;
-  const scenarios: Scenario[] = healthyScenarios(REQUESTS_FEW);
+  const far = { network: 'far', requests: REQUESTS } as const;
+  const scenarios: Scenario[] = healthyScenarios(REQUESTS);
   for (const topology of TOPOLOGY_NAMES) {
     scenarios.push({ topology, replicaCount: 5, clients: 4, ...far, losses: 50 });
     scenarios.push({ topology, replicaCount: 6, clients: 32, ...far, dead: [1] });
@@ -124,9 +137,8 @@ export function smallMatrix(): Scenario[] {
   }
   for (const trouble of TROUBLES) {
     const network = trouble.kind === 'slow-disk' ? 'near' : 'far';
-    const requests = trouble.kind === 'returns' ? REQUESTS : REQUESTS_FEW;
     const cluster = { topology: 'star', replicaCount: 5, clients: 4 } as const;
-    scenarios.push({ ...cluster, network, requests, trouble });
+    scenarios.push({ ...cluster, network, requests: requestsOf(trouble), trouble });
   }
   return scenarios;
 }

@@ -89,6 +89,7 @@ class Performance {
     course.begin();
     this.#pass(SETTLE_NS);
     check(this.#meter.view === view, 'coverage', () => 'the primary did not stay one');
+    conditions.beginLosses();
     const startNs = world.nowNs;
     this.#measure(course);
     const timeNs = this.#answeredNs - startNs;
