@@ -25,6 +25,8 @@ export interface ClusterFaultOptions {
   /** How often each of them happens. */
   readonly pauses: number;
   readonly partitions: number;
+  /** A primary is cut off, in the middle of its work, and often does not outlive its return. */
+  readonly deposals: number;
   readonly crashesOfAll: number;
   /** Sectors of the log. Not together with reformats. */
   readonly corruptions: number;
@@ -39,6 +41,7 @@ export interface ClusterFaultOptions {
 export const CLUSTER_FAULTS_NONE: ClusterFaultOptions = {
   pauses: 0,
   partitions: 0,
+  deposals: 0,
   crashesOfAll: 0,
   corruptions: 0,
   reformats: 0,
@@ -51,7 +54,10 @@ export const CLUSTER_FAULTS_NONE: ClusterFaultOptions = {
   },
 };
 
-type ClusterFault = 'pause' | 'partition' | 'crash-of-all' | 'corruption' | 'reformat';
+type ClusterFault = 'pause' | 'partition' | 'deposal' | 'crash-of-all' | 'corruption' | 'reformat';
+
+/** A primary that returns learns of its successor within about this time, nanoseconds. */
+const AFTER_RETURN_NS = 300_000_000;
 
 /** What has been executed so long ago is in the log for certain, and followed by more. */
 const OLD_OPS: number = 2 * PIPELINE_MAX;
@@ -101,6 +107,7 @@ export class ClusterFaults {
     this.#left = [
       ...new Array<ClusterFault>(options.pauses).fill('pause'),
       ...new Array<ClusterFault>(options.partitions).fill('partition'),
+      ...new Array<ClusterFault>(options.deposals).fill('deposal'),
       ...new Array<ClusterFault>(options.crashesOfAll).fill('crash-of-all'),
       ...new Array<ClusterFault>(options.corruptions).fill('corruption'),
       ...new Array<ClusterFault>(options.reformats).fill('reformat'),
@@ -152,9 +159,11 @@ export class ClusterFaults {
       case 'partition':
         this.#partitions.begin();
         return;
+      case 'deposal':
+        this.#depose();
+        return;
       case 'crash-of-all':
-        this.#world.coverage.add('crashesOfAll');
-        for (const site of this.#sites) site.faults.cut(this.#prng.pick(OUTCOMES));
+        this.#crashAll();
         return;
       case 'corruption':
         this.#corrupt();
@@ -163,6 +172,30 @@ export class ClusterFaults {
         this.#reformat();
         return;
     }
+  }
+
+  #crashAll(): void {
+    this.#world.coverage.add('crashesOfAll');
+    for (const site of this.#sites) site.faults.cut(this.#prng.pick(OUTCOMES));
+  }
+
+  /**
+   * What a primary has prepared alone is cut off when it follows another one. That has to last even
+   * if it dies in the very moment, or everybody does.
+   */
+  #depose(): void {
+    const leaders = this.#sites.filter((site) => site.progress()?.isPrimary === true);
+    const leader = leaders.at(-1);
+    if (leader === undefined) return;
+    this.#world.coverage.add('deposals');
+    this.#partitions.begin(leader.index, () => {
+      if (this.#prng.chance(1, 3)) return;
+      this.#world.after(this.#prng.below(AFTER_RETURN_NS), () => {
+        if (this.#isFrozen) return;
+        if (this.#prng.chance(1, 3)) this.#crashAll();
+        else leader.faults.cut(this.#prng.pick(OUTCOMES));
+      });
+    });
   }
 
   #pause(): void {

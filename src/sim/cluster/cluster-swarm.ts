@@ -63,6 +63,7 @@ export const CLUSTER_SWARM_COUNTERS: readonly Counter[] = [
   'clogs',
   'partitions',
   'partitionsAsymmetric',
+  'deposals',
   'linksUp',
   'linksDown',
   'linksRefused',
@@ -277,13 +278,15 @@ function drawFaults(
   const modes: readonly PartitionMode[] = ['uniform-size', 'uniform-node', 'isolate'];
   const pauses = sometimes(prng, 5);
   const partitions = sometimes(prng, 8);
+  const deposals = sometimes(prng, 4);
   const crashesOfAll = prng.chance(1, 4) ? prng.between(1, 3) : 0;
   const corruptions = isRotten ? prng.between(1, 30) : 0;
   const reformats = mayLose ? prng.between(1, 3) : 0;
-  const count = pauses + partitions + crashesOfAll + corruptions + reformats + 1;
+  const count = pauses + partitions + deposals + crashesOfAll + corruptions + reformats + 1;
   return {
     pauses,
     partitions,
+    deposals,
     crashesOfAll,
     corruptions,
     reformats,

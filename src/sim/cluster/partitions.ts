@@ -41,11 +41,14 @@ export class Partitions {
     this.#options = options;
   }
 
-  /** A partition begins, and ends by itself unless {@link freeze} comes before. */
-  begin(): void {
+  /**
+   * A partition begins, and ends by itself unless {@link freeze} comes before; then `onEnd` is
+   * called. `alone`: who is cut off from all others; otherwise by chance.
+   */
+  begin(alone: number | null = null, onEnd: () => void = () => {}): void {
     if (this.#shut.length > 0 || this.#isFrozen || this.#replicaCount < 2) return;
     const isAsymmetric = this.#prng.chance(this.#options.asymmetries, 1000);
-    const group = this.#group();
+    const group = alone === null ? this.#group() : new Set([alone]);
     const all = Array.from({ length: this.#replicaCount }, (_, index) => index);
     for (const from of all.filter((index) => group.has(index))) {
       for (const to of all.filter((index) => !group.has(index))) {
@@ -62,7 +65,9 @@ export class Partitions {
     );
     for (const [from, to] of this.#shut) this.#network.shut(from, to);
     this.#world.after(drawLatency(this.#prng, this.#options.duration), () => {
-      if (!this.#isFrozen) this.heal();
+      if (this.#isFrozen) return;
+      this.heal();
+      onEnd();
     });
   }
 

@@ -52,6 +52,7 @@ export const CLUSTER_COUNTERS = [
   'clogs',
   'partitions',
   'partitionsAsymmetric',
+  'deposals',
   'linksUp',
   'linksDown',
   'linksRefused',
