@@ -1,37 +1,15 @@
 /**
  * The unmodified official client against a real server: its own test suite and its own benchmark,
- * with the normal and with the small geometry.
+ * with the normal and with the small geometry, and the tests while backups are killed.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { officialRound } from './official-kills.ts';
+import { OFFICIAL_TESTS, runOfficial, testsPassed } from './official-suite.ts';
 import { ServerProcess } from './server-process.ts';
 
-const dist = dirname(fileURLToPath(import.meta.resolve('tigerbeetle-node')));
 const LIMIT_MS = 90_000;
-const TESTS = 27;
-
-interface Run {
-  readonly code: number;
-  readonly output: string;
-}
-
-/** Runs one of the client's programs against a server, in a process of its own. */
-function run(program: string, port: number): Promise<Run> {
-  return new Promise((resolve) => {
-    const options = {
-      env: { ...process.env, TB_ADDRESS: String(port) },
-      timeout: LIMIT_MS - 20_000,
-      killSignal: 'SIGKILL' as const,
-    };
-    execFile(process.execPath, [join(dist, program)], options, (error, stdout, stderr) => {
-      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
-      resolve({ code, output: `${stdout}${stderr}` });
-    });
-  });
-}
+const PROGRAM_LIMIT_MS = LIMIT_MS - 20_000;
 
 for (const development of [false, true]) {
   const geometry = development ? 'small' : 'normal';
@@ -39,9 +17,9 @@ for (const development of [false, true]) {
   test(`the client's own tests pass, ${geometry} geometry`, { timeout: LIMIT_MS }, async () => {
     const server = await ServerProcess.start({ development });
     try {
-      const { code, output } = await run('test.js', server.port);
+      const { code, output } = await runOfficial('test.js', String(server.port), PROGRAM_LIMIT_MS);
       assert.equal(code, 0, output);
-      assert.equal(output.match(/: PASSED$/gm)?.length, TESTS, output);
+      assert.equal(testsPassed(output), OFFICIAL_TESTS, output);
       assert.doesNotMatch(output, /FAILED|Error/);
       assert.ok(server.isAlive);
       const { refused, dropped, clients } = await server.status();
@@ -59,7 +37,11 @@ for (const development of [false, true]) {
   test(`the client's own benchmark runs, ${geometry} geometry`, { timeout: LIMIT_MS }, async () => {
     const server = await ServerProcess.start({ development });
     try {
-      const { code, output } = await run('benchmark.js', server.port);
+      const { code, output } = await runOfficial(
+        'benchmark.js',
+        String(server.port),
+        PROGRAM_LIMIT_MS,
+      );
       assert.equal(code, 0, output);
       assert.match(output, /^transfers per second: \d+$/m);
       // It prints a failed check and exits with 0 all the same.
@@ -69,3 +51,13 @@ for (const development of [false, true]) {
     }
   });
 }
+
+// Small, so that there are checkpoints, which a backup that is killed may miss.
+test("the client's own tests pass while backups are killed", { timeout: 180_000 }, async (t) => {
+  const { passed, kills, state, problem } = await officialRound({ seed: 1, development: true });
+  assert.equal(problem, '');
+  assert.equal(passed, OFFICIAL_TESTS);
+  assert.ok(kills > 0, 'nobody was killed');
+  assert.ok(state.checkpointOp > 0, 'there is no checkpoint to compare');
+  t.diagnostic(`${kills} kills, the same at op ${state.commit}`);
+});
