@@ -6,6 +6,7 @@ import { openLog } from './log.ts';
 import { explain } from './problem.ts';
 import { serve } from './serve.ts';
 import { addFlagsWithoutEffect, warnOfFlagsWithoutEffect } from './shared/no-effect.ts';
+import { tuneEngine } from './shared/tune-engine.ts';
 
 interface Options {
   addresses: string;
@@ -51,6 +52,7 @@ export function define(command: Command): void {
 
 async function run(path: string, options: Options, command: Command): Promise<void> {
   warnOfFlagsWithoutEffect(command, 'start');
+  tuneEngine();
   const level = options.logWarn === true ? 'warn' : 'info';
   const log = openLog({
     level: options.logDebug === true ? 'debug' : level,
