@@ -14,6 +14,14 @@ const BATCH_MAX = 200;
 /** Ids in one lookup; what fits into a small request and a large reply alike. */
 const LOOKUP_MAX = 1000;
 
+/** A request that must be answered takes at most as long, ms. */
+const ANSWER_LIMIT_MS = 60_000;
+
+/** A batch that was answered. */
+export interface Answer extends Completion {
+  readonly client: number;
+}
+
 /** A batch whose transfers were all created, as the client was told. */
 interface Acknowledged {
   readonly firstId: bigint;
@@ -57,8 +65,9 @@ export class FailoverLoad {
   readonly #acknowledged: Acknowledged[] = [];
   #running: Promise<unknown> = Promise.resolve();
   #isStopping: boolean = false;
+  #isClosed: boolean = false;
   /** Batches that were answered, in order of time (`performance.now()`). */
-  readonly completions: Completion[] = [];
+  readonly completions: Answer[] = [];
   /** What a client was told that it should never have been. */
   readonly errors: string[] = [];
 
@@ -78,7 +87,7 @@ export class FailoverLoad {
 
   async createAccounts(): Promise<void> {
     const accounts = [1n, 2n].map((id) => ({ id, ...emptyAccount }));
-    const results = await this.#first.createAccounts(accounts);
+    const results = await answered(this.#first.createAccounts(accounts));
     assert(
       results.every(({ status }) => status === CREATED),
       'FailoverLoad: the accounts were not created',
@@ -93,18 +102,29 @@ export class FailoverLoad {
   /** Sends nothing new; resolves when every request is answered. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await this.#running;
+    await answered(this.#running);
+    if (this.errors.length > 0) throw new Error(`a client saw an error: ${this.errors[0]}`);
   }
 
-  /** Resolves when so many more batches are answered. */
+  /** Resolves when so many more batches are answered, and every client has got an answer. */
   async progress(batches: number, timeoutMs: number): Promise<void> {
-    const wanted = this.completions.length + batches;
+    const before = this.completions.length;
+    const wanted = before + batches;
     const deadlineMs = performance.now() + timeoutMs;
     while (this.completions.length < wanted) {
       if (this.errors.length > 0) throw new Error(`a client saw an error: ${this.errors[0]}`);
       if (performance.now() > deadlineMs) {
         const missing = wanted - this.completions.length;
         throw new Error(`${missing} of ${batches} batches were not answered in ${timeoutMs} ms`);
+      }
+      await new Promise((done) => setTimeout(done, 2));
+    }
+    for (;;) {
+      const served = new Set(this.completions.slice(before).map(({ client }) => client));
+      if (served.size === this.#clients.length) return;
+      if (this.errors.length > 0) throw new Error(`a client saw an error: ${this.errors[0]}`);
+      if (performance.now() > deadlineMs) {
+        throw new Error(`only clients ${[...served].join(', ')} got an answer in ${timeoutMs} ms`);
       }
       await new Promise((done) => setTimeout(done, 2));
     }
@@ -119,7 +139,8 @@ export class FailoverLoad {
       );
     for (let first = 0; first < ids.length; first += LOOKUP_MAX) {
       const some = ids.slice(first, first + LOOKUP_MAX);
-      const found = new Set((await this.#first.lookupTransfers(some)).map(({ id }) => id));
+      const transfers = await answered(this.#first.lookupTransfers(some));
+      const found = new Set(transfers.map(({ id }) => id));
       const lost = some.find((id) => !found.has(id));
       if (lost !== undefined) throw new Error(`transfer ${lost}, acknowledged, is not there`);
     }
@@ -128,7 +149,7 @@ export class FailoverLoad {
   /** Once stopped, what was executed is what was acknowledged, no more and no less. */
   async checkBalances(): Promise<void> {
     const expected = BigInt(this.acknowledgedCount);
-    const [debtor, creditor] = await this.#first.lookupAccounts([1n, 2n]);
+    const [debtor, creditor] = await answered(this.#first.lookupAccounts([1n, 2n]));
     if (debtor?.debits_posted === expected && creditor?.credits_posted === expected) return;
     throw new Error(
       `${expected} transfers were acknowledged, balances say ${debtor?.debits_posted} ` +
@@ -138,6 +159,7 @@ export class FailoverLoad {
 
   close(): void {
     this.#isStopping = true;
+    this.#isClosed = true;
     for (const client of this.#clients) client.destroy();
   }
 
@@ -159,7 +181,7 @@ export class FailoverLoad {
       try {
         const results = await client.createTransfers(batch);
         const atMs = performance.now();
-        this.completions.push({ atMs, ms: atMs - startMs });
+        this.completions.push({ atMs, ms: atMs - startMs, client: index });
         // "exists" would mean that the request had been executed before, as another one.
         const odd = results.find(({ status }) => status !== CREATED);
         if (odd !== undefined || results.length !== count) {
@@ -167,9 +189,23 @@ export class FailoverLoad {
         }
         this.#acknowledged.push({ firstId, count });
       } catch (error) {
-        if (!this.#isStopping) this.errors.push(String(error));
+        if (!this.#isClosed) this.errors.push(String(error));
         return;
       }
     }
+  }
+}
+
+/** The official client waits for ever; who looks after it does not. */
+async function answered<T>(promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new Error(`a request was not answered in ${ANSWER_LIMIT_MS} ms`);
+    timer = setTimeout(() => reject(error), ANSWER_LIMIT_MS);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
