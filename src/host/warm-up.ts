@@ -1,29 +1,32 @@
 /**
  * Warming up: JavaScript becomes fast by running, and a server that has just started has run
- * nothing. So while nobody asks for anything it applies made-up transfers to a ledger that is
- * thrown away, a small batch at a time, until the paths that all load takes are compiled. It costs
- * about a third of a second of processor time, once, and gives way to any real work.
+ * nothing. So while nobody asks for anything it works on made-up load in memory, which is thrown
+ * away, until the paths that all load takes are compiled: first a ledger with a few large batches,
+ * then a cluster of two with many tiny requests. It costs about a second of processor time, once,
+ * and gives way to any real work.
  */
 import { REPLY_BODY_SIZE_MAX } from '../engine/index.ts';
-import {
-  accountCodec,
-  encodeMultiBatch,
-  encodeRecords,
-  Ledger,
-  Operation,
-  TransferWord,
-  trailerSize,
-  writeTrailer,
-} from '../ledger/index.ts';
-import { Prng, u64Add, u64FromNumber } from '../stdx/index.ts';
+import { Ledger, Operation } from '../ledger/index.ts';
+import { u64Add, u64FromNumber } from '../stdx/index.ts';
 import { createChecksum } from '../wire/index.ts';
+import { WarmCluster } from './warm-cluster.ts';
+import { accountsBody, TransfersBody } from './warm-load.ts';
 
 const ACCOUNTS = 256;
 /** Enough that indexes are sealed, which happens every 65,536 rows. */
 const BATCHES = 72;
 const BATCH_EVENTS = 1_000;
-const RECORD_SIZE = 128;
 const PAUSE_MS = 4;
+
+const CLUSTER_ACCOUNTS = 16;
+/** The compiler waits for 400 to 500 calls. */
+const CLUSTER_REQUESTS = 600;
+const CLUSTER_EVENTS = 8;
+const CLUSTER_PAUSE_MS = 1;
+/** A request may meet a primary that is not ready for it. */
+const LOOKS_BEFORE_RESEND = 64;
+/** A cluster that has not answered all by then is given up. */
+const LOOKS_MAX = 4_000;
 
 export interface WarmUpOptions {
   /** A number that moves whenever the server does real work. */
@@ -34,6 +37,11 @@ export interface WarmUpOptions {
 export class WarmUp {
   readonly #options: WarmUpOptions;
   readonly #batches: Iterator<void>;
+  readonly #transfers: TransfersBody = new TransfersBody(CLUSTER_EVENTS, CLUSTER_ACCOUNTS);
+  /** Its turn comes after the batches. */
+  #cluster: WarmCluster | null = null;
+  #looks: number = 0;
+  #answered: number = 0;
   #timer: NodeJS.Timeout | null = null;
   #progress: number;
   #isDone: boolean = false;
@@ -42,20 +50,27 @@ export class WarmUp {
     this.#options = options;
     this.#batches = batches();
     this.#progress = options.progress();
-    this.#arm();
+    this.#arm(PAUSE_MS);
   }
 
   get isDone(): boolean {
     return this.#isDone;
   }
 
+  /** Requests that the cluster in memory has answered. */
+  get answered(): number {
+    return this.#answered;
+  }
+
   stop(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+    this.#cluster?.stop();
+    this.#cluster = null;
   }
 
-  #arm(): void {
-    this.#timer = setTimeout(() => this.#next(), PAUSE_MS);
+  #arm(pauseMs: number): void {
+    this.#timer = setTimeout(() => this.#next(), pauseMs);
     this.#timer.unref();
   }
 
@@ -63,8 +78,30 @@ export class WarmUp {
     const progress = this.#options.progress();
     const isIdle = progress === this.#progress;
     this.#progress = progress;
-    this.#isDone = isIdle && this.#batches.next().done === true;
-    if (!this.#isDone) this.#arm();
+    if (this.#cluster !== null) this.#ask(this.#cluster, isIdle);
+    else if (isIdle && this.#batches.next().done === true) {
+      this.#cluster = new WarmCluster(accountsBody(CLUSTER_ACCOUNTS).length);
+    }
+    if (this.#isDone) this.stop();
+    else this.#arm(this.#cluster === null ? PAUSE_MS : CLUSTER_PAUSE_MS);
+  }
+
+  /** Real work ends it for good: a cluster has timers, and must not run beside it. */
+  #ask(cluster: WarmCluster, isIdle: boolean): void {
+    this.#looks += 1;
+    this.#answered = cluster.answered;
+    this.#isDone = !isIdle || this.#answered >= CLUSTER_REQUESTS || this.#looks > LOOKS_MAX;
+    if (this.#isDone) return;
+    if (!cluster.isIdle) {
+      if (this.#looks % LOOKS_BEFORE_RESEND === 0) cluster.resend();
+    } else if (!cluster.isRegistered) {
+      cluster.register();
+    } else if (this.#answered === 1) {
+      cluster.request(Operation.createAccounts, accountsBody(CLUSTER_ACCOUNTS));
+    } else {
+      this.#transfers.fill();
+      cluster.request(Operation.createTransfers, this.#transfers.bytes);
+    }
   }
 }
 
@@ -79,46 +116,11 @@ function* batches(): Generator<void, void, void> {
     ledger.validate(operation, body, body.length);
     ledger.apply({ op, timestamp }, operation, body, reply);
   };
-  apply(Operation.createAccounts, accountsBody());
-  const prng = new Prng(1);
-  const size = BATCH_EVENTS * RECORD_SIZE;
-  const body = new Uint8Array(size + trailerSize(1, RECORD_SIZE));
-  writeTrailer(body, size, RECORD_SIZE, Uint16Array.of(BATCH_EVENTS), 1);
-  const words = new Uint32Array(body.buffer, 0, size / 4);
+  apply(Operation.createAccounts, accountsBody(ACCOUNTS));
+  const transfers = new TransfersBody(BATCH_EVENTS, ACCOUNTS);
   for (let batch = 0; batch < BATCHES; batch++) {
-    for (let i = 0; i < BATCH_EVENTS; i++) fillTransfer(words, i * (RECORD_SIZE / 4), prng);
-    apply(Operation.createTransfers, body);
+    transfers.fill();
+    apply(Operation.createTransfers, transfers.bytes);
     yield;
   }
-}
-
-function accountsBody(): Uint8Array {
-  const accounts = Array.from({ length: ACCOUNTS }, (_, i) => ({
-    id: BigInt(i + 1),
-    debits_pending: 0n,
-    debits_posted: 0n,
-    credits_pending: 0n,
-    credits_posted: 0n,
-    user_data_128: 0n,
-    user_data_64: 0n,
-    user_data_32: 0,
-    reserved: 0,
-    ledger: 1,
-    code: 1,
-    flags: 0,
-    timestamp: 0n,
-  }));
-  return encodeMultiBatch([encodeRecords(accountCodec, accounts)], RECORD_SIZE);
-}
-
-function fillTransfer(words: Uint32Array, at: number, prng: Prng): void {
-  const debit = prng.below(ACCOUNTS);
-  words.fill(0, at, at + RECORD_SIZE / 4);
-  for (let i = 0; i < 4; i++) words[at + TransferWord.id + i] = prng.u32() | 1;
-  words[at + TransferWord.debitAccountId] = debit + 1;
-  words[at + TransferWord.creditAccountId] =
-    ((debit + 1 + prng.below(ACCOUNTS - 1)) % ACCOUNTS) + 1;
-  words[at + TransferWord.amount] = 1 + prng.below(1_000);
-  words[at + TransferWord.ledger] = 1;
-  words[at + TransferWord.codeFlags] = 1;
 }

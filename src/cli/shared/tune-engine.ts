@@ -9,9 +9,8 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * The heap proper is some 15 MB, as the tables are in memory of their own; by default a heap of that
- * size is searched for garbage again after every few MB. Up to eleven times is a few hundred MB at
- * most.
+ * The heap proper is some 15 MB, as the tables are in memory of their own; by default such a heap
+ * is searched for garbage again after every few MB. Eleven times as much is below 200 MB.
  */
 const HEAP_GROWTH_PERCENT = 1_000;
 
