@@ -10,19 +10,11 @@
  * `--sources` runs the checkout instead of the packed program, whose starts are faster.
  * `--profile` shows where the server's time goes in the last run, which it makes slower.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   type Calibration,
@@ -40,8 +32,8 @@ import {
   startAndMeasure,
 } from '../src/lab/index.ts';
 import { profileFlags, profileTable } from './bench-full-profile.ts';
+import { packedLauncher } from './packed-launcher.ts';
 
-const root = resolve(import.meta.dirname, '..');
 const BATCH_SIZE = 8189;
 const MEBIBYTE = 1_048_576;
 
@@ -100,7 +92,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => pr
 await main();
 
 async function main(): Promise<void> {
-  const launcher = options.sources ? ownLauncher() : packedLauncher();
+  const launcher = options.sources ? ownLauncher() : packedLauncher(folder);
   const calibration = await calibrate(folder);
   const runs: Run[] = [];
   for (let run = 0; run < options.runs; run++) {
@@ -170,34 +162,6 @@ function latencies(
   const { transfersPerSecond, batchMs } = load;
   const { p50, p99, max } = batchMs;
   return { transfersPerSecond, p50Ms: round(p50), p99Ms: round(p99), maxMs: round(max) };
-}
-
-/** Packs this checkout and unpacks it where an installation would put it. */
-function packedLauncher(): Launcher {
-  note('packing');
-  const output = execFileSync('npm', ['pack', '--json', `--pack-destination=${folder}`], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  // What the build prints comes before the JSON.
-  const text = output.toString();
-  const filename = /"filename":\s*"([^"]+)"/.exec(text)?.[1] ?? '';
-  const modules = join(folder, 'app', 'node_modules');
-  const target = join(modules, 'roundelay');
-  mkdirSync(target, { recursive: true });
-  const archive = join(folder, filename);
-  execFileSync('tar', ['-xzf', archive, '-C', target, '--strip-components=1']);
-  const manifest: { dependencies: object } = JSON.parse(
-    readFileSync(join(root, 'package.json'), 'utf8'),
-  );
-  for (const name of Object.keys(manifest.dependencies)) {
-    symlinkSync(join(root, 'node_modules', name), join(modules, name));
-  }
-  const executable = join(root, 'node_modules', '.bin', 'node');
-  return {
-    executable: existsSync(executable) ? executable : process.execPath,
-    arguments: [join(target, 'bin', 'roundelay.js')],
-  };
 }
 
 function format(launcher: Launcher, file: string): void {
