@@ -18,14 +18,15 @@ import { LOOKED_AT_MAX } from './repair/repair.ts';
 
 /** Operations for which the digest is remembered; others lag or lead by less, mostly. */
 const DIGESTS = 64;
+/** Operations that are read back from the log at once, the next ones to be executed. */
+const READ_AHEAD = 8;
 
 export class Commits {
   readonly #parts: Parts;
   #commitMax: number = 0;
   #isArmed: boolean = false;
-  /** The operation that is being read from the log, or 0; and what came of it. */
-  #readingOp: number = 0;
-  #read: Message | null = null;
+  /** Operations that are being read from the log. */
+  readonly #reading: Set<number> = new Set();
   /** The digest after op k, at k mod DIGESTS. */
   readonly #digests: Uint8Array = new Uint8Array(DIGESTS * 16);
   readonly #digestOps: Float64Array = new Float64Array(DIGESTS).fill(-1);
@@ -43,7 +44,7 @@ export class Commits {
 
   /** Nothing is being read: what is executed next is decided anew. */
   get isReading(): boolean {
-    return this.#readingOp !== 0;
+    return this.#reading.size > 0;
   }
 
   /** The cluster has committed up to `op`. */
@@ -62,6 +63,7 @@ export class Commits {
     const { outbox } = this.#parts;
     for (;;) {
       if (this.#isArmed || outbox.halted || !this.#mayCommit()) return;
+      this.#readAhead();
       const message = this.#nextPrepare();
       if (message === null) return;
       if (outbox.hasWrites) {
@@ -89,12 +91,6 @@ export class Commits {
     }
   }
 
-  /** Gives back every message it holds. */
-  releaseMessages(): void {
-    if (this.#read !== null) this.#parts.pool.release(this.#read);
-    this.#read = null;
-  }
-
   invariants(): void {
     const { state, log, cache, member } = this.#parts;
     if (member.status === 'recovering') return;
@@ -119,21 +115,29 @@ export class Commits {
     if (!log.isCanonical(op)) return null;
     const header = log.header(op);
     assert(header !== null, 'Commits: canonical and not there');
-    const cached = cache.find(op, header, 0);
-    if (cached !== null) return cached;
-    if (this.#read !== null) {
-      if (bytesEqual(this.#read.bytes, 0, header, 0, 16)) return this.#read;
-      this.releaseMessages();
+    return cache.find(op, header, 0) ?? journal.writing(op, header, 0);
+  }
+
+  /** What is durable here and not in memory any more comes back before it is needed. */
+  #readAhead(): void {
+    const { state, log, cache, journal } = this.#parts;
+    const high = Math.min(this.#commitMax, state.commitMin + READ_AHEAD);
+    for (let op = state.commitMin + 1; op <= high && journal.canRead; op++) {
+      if (this.#reading.has(op) || !log.isClean(op) || !log.isCanonical(op)) continue;
+      const header = log.header(op);
+      assert(header !== null, 'Commits: clean and not there');
+      if (cache.find(op, header, 0) === null) this.#beginRead(op);
     }
-    if (log.isClean(op) && this.#readingOp === 0 && journal.canRead) this.#beginRead(op);
-    return null;
   }
 
   #beginRead(op: number): void {
-    this.#readingOp = op;
-    this.#parts.journal.read(op, (message) => {
-      this.#readingOp = 0;
-      this.#read = message;
+    const { journal, cache, pool, state } = this.#parts;
+    this.#reading.add(op);
+    journal.read(op, (message) => {
+      this.#reading.delete(op);
+      if (message === null) return;
+      cache.put(message, state.commitMin);
+      pool.release(message);
     });
   }
 
@@ -168,7 +172,6 @@ export class Commits {
     this.#remember(op);
     cache.drop(op);
     if (log.head > op + LOOKED_AT_MAX) repair.onArrival();
-    if (this.#read === prepare) this.releaseMessages();
     primary.onCommitted(op);
     checkpoints.onCommit();
   }

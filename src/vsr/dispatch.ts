@@ -96,12 +96,13 @@ export class Dispatch {
 
   /** An update of the superblock is durable: what waited for it may be said. */
   onSuperblock(): void {
-    const { backup, primary, viewChange, sync, outbox } = this.#parts;
+    const { backup, primary, viewChange, sync, outbox, startView } = this.#parts;
     sync.onSuperblock();
     if (outbox.halted) return;
     viewChange.onSuperblock();
     primary.acknowledgeOwn();
     backup.onSuperblock();
+    startView.onSuperblock();
   }
 
   #onControl(from: number, command: number, bytes: Uint8Array): void {

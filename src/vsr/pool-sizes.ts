@@ -25,8 +25,11 @@ const REPLIES_LEAVING = 16;
 const SMALL_LEAVING = 64;
 /** Messages without a body that may wait on the way to one other replica, or arrive from it. */
 const SMALL_PER_PEER = 320;
-/** Prepares arriving from one other replica, or forwarded and on their way although executed. */
-const PREPARES_PER_PEER: number = 1 + PIPELINE_MAX;
+/**
+ * Prepares arriving from one other replica, or on their way to it although executed: forwarded, or
+ * answers to one that lags.
+ */
+const PREPARES_PER_PEER: number = 1 + 3 * PIPELINE_MAX;
 
 export interface PoolSizes {
   /** Bytes. */

@@ -145,12 +145,11 @@ export class Replica implements Engine {
 
   /** At the end of a life: gives back every message that the replica holds. */
   releaseMessages(): void {
-    const { checkpoints, journal, cache, commits, admission, heldRequests, state } = this.#parts;
+    const { checkpoints, journal, cache, admission, heldRequests, state } = this.#parts;
     this.#recovery.releaseMessages();
     checkpoints.releaseMessages();
     journal.releaseMessages();
     cache.releaseMessages();
-    commits.releaseMessages();
     admission.releaseMessages();
     heldRequests.releaseMessages();
     this.#parts.sync.releaseMessages();
@@ -338,6 +337,7 @@ function makeParts(options: ReplicaOptions, release: number): Parts {
     onDurable: (op) => {
       if (member.isPrimary) parts.primary.acknowledgeOwn();
       else parts.backup.onDurable(op);
+      parts.repair.onDurable();
     },
     onDamage: (op) => {
       outbox.trace('error', 'prepare-damaged', { op });

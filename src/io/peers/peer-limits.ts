@@ -38,7 +38,7 @@ export const peerLimits: PeerLimits = {
   probeAfterMs: 1_500,
   silenceMs: 5_000,
   drainTimeoutMs: 1_000,
-  preparesMax: PIPELINE_MAX,
+  preparesMax: 3 * PIPELINE_MAX,
   largeMax: PIPELINE_MAX,
   smallMax: 256,
   troubleAfterMs: 2_000,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { afterEach, test } from 'node:test';
 import { HEADER_SIZE } from '../../wire/index.ts';
+import { peerLimits } from './peer-limits.ts';
 import { allUp, freeAddresses, pause, stopAll, TestNode, until } from './peer-test-helper.ts';
 
 afterEach(stopAll);
@@ -137,8 +138,9 @@ test('a peer that takes nothing is cut off, and what waits is limited', async ()
   await allUp([a, b]);
   a.diary.length = 0;
   b.hold = true;
+  const { preparesMax } = peerLimits;
   // The kernel's buffers take some megabytes; when they are full, messages wait on the link.
-  for (let sent = 0; a.links.status()[0]?.unsent !== 8; ) {
+  for (let sent = 0; a.links.status()[0]?.unsent !== preparesMax; ) {
     for (let i = 0; i < 8; i++) a.send(1, sent++, 60_000);
     await pause(20);
     assert.ok(sent < 4_000);
@@ -146,7 +148,7 @@ test('a peer that takes nothing is cut off, and what waits is limited', async ()
   a.send(1, 0, 60_000);
   assert.ok(a.links.counters().dropped['prepare-queue-full'] > 0);
   for (let i = 0; i < 300; i++) a.send(1, i);
-  assert.equal(a.links.status()[0]?.unsent, 8 + 256);
+  assert.equal(a.links.status()[0]?.unsent, preparesMax + 256);
   assert.equal(a.links.counters().dropped['small-queue-full'], 300 - 256);
   const startMs = performance.now();
   await until(() => a.count('down 1') === 1, 'cut off');

@@ -32,7 +32,7 @@ import { type Outbox, Part } from '../outbox.ts';
 import { type Log, opOf } from './log.ts';
 
 /** Prepares read at once: for commits and for others that ask. */
-export const JOURNAL_READS_MAX = 8;
+export const JOURNAL_READS_MAX: number = 2 * PIPELINE_MAX;
 /** Prepares handed over and not durable; whoever brings more is asked again later. */
 export const JOURNAL_PENDING_MAX: number = 4 * PIPELINE_MAX;
 
@@ -89,7 +89,12 @@ export class Journal {
 
   /** Whether another prepare may be handed over. */
   get canWrite(): boolean {
-    return this.#writes.length < JOURNAL_PENDING_MAX;
+    return this.room > 0;
+  }
+
+  /** How many more prepares may be handed over. */
+  get room(): number {
+    return JOURNAL_PENDING_MAX - this.#writes.length;
   }
 
   /** The sector of a slot in the header ring; recovery fills it. */

@@ -8,8 +8,12 @@ import { assert, bytesEqual } from '../../stdx/index.ts';
 import type { Message, MessagePool } from '../../wire/index.ts';
 import { opOf } from './log.ts';
 
-/** Operations above the last executed one that are kept. */
-export const PREPARES_CACHED_MAX: number = 2 * PIPELINE_MAX;
+/**
+ * Operations above the last executed one that are kept: also how far a replica that lags asks
+ * ahead. What it had to read back from its disk before executing it would cost it more than it costs
+ * the others.
+ */
+export const PREPARES_CACHED_MAX: number = 4 * PIPELINE_MAX;
 
 export class PrepareCache {
   readonly #pool: MessagePool;

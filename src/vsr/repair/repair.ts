@@ -11,17 +11,25 @@
 import { PIPELINE_MAX } from '../../engine/index.ts';
 import { Command, HEADER_SIZE, type Message, PrepareOffset, readView } from '../../wire/index.ts';
 import { opOf } from '../log/log.ts';
+import { PREPARES_CACHED_MAX } from '../log/prepare-cache.ts';
 import type { Parts } from '../parts.ts';
-import { buildPeerMessage, isPrepareHeader, peerHeaders, peersOf } from '../peer-message.ts';
+import {
+  buildPeerMessage,
+  HEADERS_PER_MESSAGE_MAX,
+  isPrepareHeader,
+  peerHeaders,
+  peersOf,
+} from '../peer-message.ts';
 import { REPAIR_RETRY_NS } from '../timing/intervals.ts';
 import { RepairBudget } from '../timing/repair-budget.ts';
+import { HEADER_MESSAGES_MAX } from './responder.ts';
 
 /** Operations of which it is known since when they are missing. */
 const WAITS = 64;
 const PATIENCE_START_NS = 5_000_000;
 const PATIENCE_MAX_NS = 1_000_000_000;
-/** Operations above what is executed that are looked at. */
-export const LOOKED_AT_MAX = 64;
+/** Operations above what is executed that are looked at: those that are kept in memory. */
+export const LOOKED_AT_MAX: number = PREPARES_CACHED_MAX;
 
 export class Repair {
   readonly #parts: Parts;
@@ -34,6 +42,8 @@ export class Repair {
   #lateVarNs: number = 0;
   /** No headers are asked for before this. */
   #headersNs: number = 0;
+  /** The lowest operation whose header the last request for headers can bring. */
+  #headersLow: number = 0;
   /** Something may have changed since the last look. */
   #isStale: boolean = true;
 
@@ -46,6 +56,13 @@ export class Repair {
   /** A prepare has come that is not the next one: {@link advance} looks at what is missing. */
   onArrival(): void {
     this.#isStale = true;
+  }
+
+  /** The journal has room for one more. */
+  onDurable(): void {
+    const { deadlines, journal } = this.#parts;
+    // While nothing is missing nobody waits for that.
+    if (deadlines.isSet('repair') && journal.room > this.#budget.outstanding) this.#isStale = true;
   }
 
   onPeerDown(replica: number): void {
@@ -114,7 +131,7 @@ export class Repair {
     const { log, state, member, backup, outbox, journal } = this.#parts;
     const { bytes } = message;
     const op = opOf(bytes);
-    this.#budget.received(op, outbox.now.monoNs);
+    this.#budget.received(op, outbox.now.monoNs, from);
     this.#isStale = true;
     if (!this.#isActive() || op > log.head) return;
     if (member.isNormalBackup && readView(bytes) === member.view) {
@@ -165,7 +182,7 @@ export class Repair {
       if (!log.accepts(header)) continue;
       log.set(header);
       // There may be more where it came from.
-      this.#headersNs = 0;
+      if (op <= this.#headersLow) this.#headersNs = 0;
       this.#parts.outbox.trace('debug', 'repair-header', { op });
     }
   }
@@ -246,7 +263,8 @@ export class Repair {
 
   #ask(op: number, nowNs: number): void {
     const { log, viewChange, outbox, journal } = this.#parts;
-    if (!journal.canWrite) return;
+    // What comes must find room in the journal.
+    if (journal.room <= this.#budget.outstanding) return;
     // One answer is enough, unless a whole cluster waits for it.
     if (!viewChange.isRepairing && this.#budget.isAsked(op)) return;
     const header = log.header(op);
@@ -287,6 +305,7 @@ export class Repair {
     if (candidates.length === 0) return;
     const replica = candidates[prng.below(candidates.length)];
     this.#headersNs = nowNs + Math.max(REPAIR_RETRY_NS, peers.roundTripMaxNs);
+    this.#headersLow = Math.max(low, high + 1 - HEADER_MESSAGES_MAX * HEADERS_PER_MESSAGE_MAX);
     this.#request(replica, Command.requestHeaders, { op: low, opHead: high });
   }
 

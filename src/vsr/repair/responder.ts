@@ -9,7 +9,9 @@ import type { Parts } from '../parts.ts';
 import { buildPeerMessage, HEADERS_PER_MESSAGE_MAX, peerNumber } from '../peer-message.ts';
 
 /** Of the reads from the log these are never used for others: commits must not starve. */
-const READS_RESERVED = 2;
+const READS_RESERVED: number = JOURNAL_READS_MAX / 2;
+/** Messages that one request for headers is answered with, at most. */
+export const HEADER_MESSAGES_MAX = 8;
 
 export class Responder {
   readonly #parts: Parts;
@@ -68,12 +70,15 @@ export class Responder {
     const low = peerNumber(bytes, PeerOffset.op);
     const high = Math.min(peerNumber(bytes, PeerOffset.opHead), log.head);
     const headers: Uint8Array[] = [];
-    for (let op = high; op >= low && headers.length < HEADERS_PER_MESSAGE_MAX; op--) {
+    const countMax = HEADER_MESSAGES_MAX * HEADERS_PER_MESSAGE_MAX;
+    for (let op = high; op >= low && headers.length < countMax; op--) {
       const header = log.header(op) ?? history.find(op)?.subarray(0, HEADER_SIZE) ?? null;
       if (header !== null) headers.push(header);
       else if (op <= log.head - this.#parts.geometry.slots) break;
     }
-    if (headers.length > 0) this.sendHeaders(from, headers);
+    for (let i = 0; i < headers.length; i += HEADERS_PER_MESSAGE_MAX) {
+      this.sendHeaders(from, headers.slice(i, i + HEADERS_PER_MESSAGE_MAX));
+    }
   }
 
   /** Copies the headers, 256 bytes each, into a message. */

@@ -129,7 +129,9 @@ export class Backup {
   }
 
   onDurable(op: number): void {
-    this.sendOk(op);
+    // What is committed long since is in nobody's pipeline; now and then it shows our progress.
+    const isOld = op + PIPELINE_MAX <= this.#parts.commits.commitMax;
+    if (!isOld || op % PIPELINE_MAX === 0) this.sendOk(op);
   }
 
   /** The superblock has moved on: what had to wait for that is acknowledged. */
@@ -218,12 +220,13 @@ export class Backup {
     this.#signal();
     commits.learn(commitOf(bytes));
     this.forward(from, message);
+    // Also of what does not fit here yet it shows that the primary has the request.
+    heldRequests.onPrepared(bytes);
     if (!this.#fits(header) || !journal.canWrite) return;
     if (op > log.head + 1) outbox.trace('debug', 'commit-gap', { op, head: log.head });
     log.append(header);
     cache.put(message, state.commitMin);
     journal.write(message);
-    heldRequests.onPrepared(bytes);
     repair.onArrival();
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Prng } from '../../stdx/index.ts';
-import { RepairBudget } from './repair-budget.ts';
+import { OUTSTANDING_MAX, RepairBudget } from './repair-budget.ts';
 
 const MS = 1_000_000;
 const ALL = 0b11_1111;
@@ -10,11 +10,15 @@ function budgetOf(replicaCount: number, replica: number = 0, seed: number = 1): 
   return new RepairBudget({ replicaCount, replica, prng: new Prng(seed) });
 }
 
-test('six requests per replica, no operation twice at one, and never ourselves', () => {
+test('few requests per replica, no operation twice at one, and never ourselves', () => {
   const budget = budgetOf(3, 1);
   const asked: [number, number][] = [];
-  for (const op of [7, 7, 7, 8, 8, 3, 3, 4, 4, 5, 5, 6, 6, 9])
-    asked.push([op, budget.take(op, 0, ALL)]);
+  for (const op of [7, 7, 7, 8, 8]) asked.push([op, budget.take(op, 0, ALL)]);
+  for (let i = 2; i < OUTSTANDING_MAX; i++) {
+    for (const op of [100 + i, 100 + i]) asked.push([op, budget.take(op, 0, ALL)]);
+  }
+  asked.push([9, budget.take(9, 0, ALL)]);
+  assert.equal(budget.outstanding, 2 * OUTSTANDING_MAX);
   const of = (op: number) => asked.filter(([each]) => each === op).map(([, replica]) => replica);
   assert.deepEqual(new Set(of(7)), new Set([-1, 0, 2]));
   assert.deepEqual(new Set(of(8)), new Set([0, 2]));
@@ -121,6 +125,24 @@ test('a lost link takes its requests along, and its reputation', () => {
   assert.equal(budget.nextExpiryNs, 910 * MS);
 });
 
+test('what four later answers of the same replica have overtaken is lost', () => {
+  const budget = budgetOf(3);
+  budget.take(1, 0, 0b010);
+  budget.take(2, 1, 0b100);
+  for (let op = 11; op <= 15; op++) budget.take(op, 2, 0b010);
+  // Of another replica, of nobody in particular, or asked for at the same time: says nothing.
+  budget.received(2, 3, 2);
+  budget.received(15, 3);
+  budget.received(11, 3, 1);
+  budget.received(12, 3, 1);
+  budget.received(13, 3, 1);
+  assert.ok(budget.isAsked(1));
+  budget.received(14, 3, 1);
+  assert.equal(budget.isAsked(1), false);
+  assert.equal(budget.outstanding, 0);
+  assert.equal(budget.take(1, 3, 0b010), 1, 'it can be asked again');
+});
+
 test('clearing keeps what was learnt', () => {
   const budget = budgetOf(2);
   budget.take(1, 0, ALL);
@@ -132,7 +154,7 @@ test('clearing keeps what was learnt', () => {
   assert.equal(budget.nextExpiryNs, 300 * MS);
 });
 
-test('property: never more than six, never twice, whatever happens', () => {
+test('property: never more than the limit, never twice, whatever happens', () => {
   const prng = new Prng(5);
   for (let seed = 0; seed < 30; seed++) {
     const replicaCount = prng.between(1, 6);
@@ -142,14 +164,14 @@ test('property: never more than six, never twice, whatever happens', () => {
     let now = 0;
     for (let step = 0; step < 2000; step++) {
       now += prng.below(3 * MS);
-      const op = prng.below(12);
+      const op = prng.below(2 * OUTSTANDING_MAX);
       const eligible = prng.below(64);
       const action = prng.below(10);
       const loadOf = (replica: number) => outstanding.filter((o) => o.replica === replica).length;
       const canTake = (replica: number) =>
         replica !== self &&
         (eligible & (1 << replica)) !== 0 &&
-        loadOf(replica) < 6 &&
+        loadOf(replica) < OUTSTANDING_MAX &&
         !outstanding.some((o) => o.op === op && o.replica === replica);
       if (action < 6) {
         const replica = budget.take(op, now, eligible);
@@ -170,6 +192,11 @@ test('property: never more than six, never twice, whatever happens', () => {
         budget.expire(now);
         outstanding = [];
       }
+      assert.equal(budget.outstanding, outstanding.length);
+      assert.equal(
+        budget.isAsked(op),
+        outstanding.some((o) => o.op === op),
+      );
     }
   }
 });

@@ -8,7 +8,7 @@ import { assert, type Prng } from '../../stdx/index.ts';
 
 const MS = 1_000_000;
 /** Requests under way to one replica: what fits its outgoing queue beside everything else. */
-const OUTSTANDING_MAX = 6;
+export const OUTSTANDING_MAX = 12;
 /** What a peer is taken to need before it has answered anything, ns. */
 const LATENCY_NS_START: number = 1 * MS;
 /** A dead peer's latency grows up to here, so that it can come down again, ns. */
@@ -16,6 +16,8 @@ const LATENCY_NS_MAX: number = 1000 * MS;
 /** A request is given up after twice the peer's latency, within these, ns. */
 const EXPIRY_NS_MIN: number = 10 * MS;
 const EXPIRY_NS_MAX: number = 500 * MS;
+/** Answers that overtake an older request to the same replica; then that one is lost. */
+const OVERTAKEN_MAX = 4;
 /** Share of the past in the average latency: 4 of 5. */
 const PAST_WEIGHT = 4;
 /** One request in so many goes to any replica. */
@@ -38,6 +40,11 @@ export class RepairBudget {
   /** OUTSTANDING_MAX places per replica: operation asked for, or FREE, and when. */
   readonly #ops: Float64Array;
   readonly #askedNs: Float64Array;
+  /** Later requests to the same replica that were answered before. */
+  readonly #overtaken: Uint8Array;
+  /** How many have been asked for each operation and may yet answer. */
+  readonly #asked: Map<number, number> = new Map();
+  #outstanding: number = 0;
   /** Ties go to the replica after this one: a fixed order would load the first. */
   #lastAsked: number = 0;
   /** No answer can be expected before this, ns. */
@@ -52,6 +59,7 @@ export class RepairBudget {
     this.#latencyNs = new Float64Array(replicaCount).fill(LATENCY_NS_START);
     this.#ops = new Float64Array(replicaCount * OUTSTANDING_MAX).fill(FREE);
     this.#askedNs = new Float64Array(replicaCount * OUTSTANDING_MAX);
+    this.#overtaken = new Uint8Array(replicaCount * OUTSTANDING_MAX);
   }
 
   /**
@@ -68,13 +76,21 @@ export class RepairBudget {
     const place = this.#placeOf(chosen, FREE);
     this.#ops[place] = op;
     this.#askedNs[place] = nowNs;
+    this.#overtaken[place] = 0;
+    this.#asked.set(op, (this.#asked.get(op) ?? 0) + 1);
+    this.#outstanding++;
     this.#lastAsked = chosen;
     return chosen;
   }
 
   /** Somebody has been asked for the operation and may yet answer. */
   isAsked(op: number): boolean {
-    return this.#ops.includes(op);
+    return this.#asked.has(op);
+  }
+
+  /** Requests that may yet be answered. */
+  get outstanding(): number {
+    return this.#outstanding;
   }
 
   /** Whether any of `eligible` could be asked for something. */
@@ -86,9 +102,12 @@ export class RepairBudget {
     return false;
   }
 
-  /** `op` has arrived, from whomever: releases it everywhere. True if it had been asked for. */
-  received(op: number, nowNs: number): boolean {
-    let wasAsked = false;
+  /**
+   * `op` has arrived, perhaps `from` somebody asked: releases it everywhere. Links mostly keep the
+   * order: what should have come from there long before it is lost. True if it had been asked for.
+   */
+  received(op: number, nowNs: number, from: number = -1): boolean {
+    if (!this.#asked.has(op)) return false;
     for (let replica = 0; replica < this.#replicaCount; replica++) {
       const place = this.#placeOf(replica, op);
       if (place === -1) continue;
@@ -96,10 +115,10 @@ export class RepairBudget {
       assert(elapsedNs >= 0, 'RepairBudget: time went backwards');
       const average = (PAST_WEIGHT * this.#latencyNs[replica] + elapsedNs) / (PAST_WEIGHT + 1);
       this.#setLatency(replica, average);
-      this.#ops[place] = FREE;
-      wasAsked = true;
+      this.#release(place);
+      if (replica === from) this.#overtake(replica, this.#askedNs[place]);
     }
-    return wasAsked;
+    return true;
   }
 
   /** Gives up what has waited too long; who let us wait is slower by as much. */
@@ -108,7 +127,7 @@ export class RepairBudget {
       if (this.#ops[place] === FREE || nowNs < this.#expiryNs(place)) continue;
       const replica = Math.floor(place / OUTSTANDING_MAX);
       this.#setLatency(replica, this.#latencyNs[replica] + (nowNs - this.#askedNs[place]));
-      this.#ops[place] = FREE;
+      this.#release(place);
     }
   }
 
@@ -125,13 +144,34 @@ export class RepairBudget {
   forget(replica: number): void {
     assert(replica >= 0 && replica < this.#replicaCount, 'RepairBudget: no such replica');
     const first = replica * OUTSTANDING_MAX;
-    this.#ops.fill(FREE, first, first + OUTSTANDING_MAX);
+    for (let place = first; place < first + OUTSTANDING_MAX; place++) this.#release(place);
     this.#latencyNs[replica] = LATENCY_NS_START;
   }
 
   /** What was asked for is no longer wanted (another view, another checkpoint). */
   clear(): void {
-    this.#ops.fill(FREE);
+    for (let place = 0; place < this.#ops.length; place++) this.#release(place);
+  }
+
+  #release(place: number): void {
+    const op = this.#ops[place];
+    if (op === FREE) return;
+    this.#ops[place] = FREE;
+    this.#outstanding--;
+    const asked = this.#asked.get(op);
+    assert(asked !== undefined, 'RepairBudget: not counted');
+    if (asked > 1) this.#asked.set(op, asked - 1);
+    else this.#asked.delete(op);
+  }
+
+  /** What `replica` was asked for before `askedNs` has been overtaken once more. */
+  #overtake(replica: number, askedNs: number): void {
+    const first = replica * OUTSTANDING_MAX;
+    for (let place = first; place < first + OUTSTANDING_MAX; place++) {
+      if (this.#ops[place] === FREE || this.#askedNs[place] >= askedNs) continue;
+      this.#overtaken[place]++;
+      if (this.#overtaken[place] >= OVERTAKEN_MAX) this.#release(place);
+    }
   }
 
   #setLatency(replica: number, latencyNs: number): void {

@@ -108,6 +108,16 @@ export class StartView {
     }
   }
 
+  /** The log may have become longer: how it goes on is asked for at once. */
+  onSuperblock(): void {
+    const { member, commits, log, checkpoints } = this.#parts;
+    const { head } = log;
+    if (!member.isNormalBackup || commits.commitMax <= head || checkpoints.prepareMax <= head)
+      return;
+    this.#behindNs = BEHIND_NS;
+    this.request(member.primary);
+  }
+
   onBehind(): void {
     const { member, commits, log, sync } = this.#parts;
     const isBehind = commits.commitMax > log.head || sync.isStuck;
