@@ -10,8 +10,7 @@ import { opOf } from './log.ts';
 
 /**
  * Operations above the last executed one that are kept: also how far a replica that lags asks
- * ahead. What it had to read back from its disk before executing it would cost it more than it costs
- * the others.
+ * ahead. What it had to read back from its disk before executing it would cost it more than others.
  */
 export const PREPARES_CACHED_MAX: number = 4 * PIPELINE_MAX;
 
