@@ -17,7 +17,7 @@ import type { LatencyTail } from '../world/latency.ts';
 import { Stream } from '../world/world.ts';
 import { CLUSTER_FAULTS_NONE, type ClusterFaultOptions } from './cluster-faults.ts';
 import type { ClusterNetworkOptions } from './network.ts';
-import type { ClusterOptions, ClusterQuorums } from './options.ts';
+import type { ClusterLeast, ClusterOptions, ClusterQuorums } from './options.ts';
 import type { PartitionMode } from './partitions.ts';
 
 export interface ClusterSwarmOptions {
@@ -25,7 +25,7 @@ export interface ClusterSwarmOptions {
   readonly subject?: string;
   readonly replicaCount?: number;
   readonly topology?: TopologyName;
-  /** Requests of all clients together. */
+  /** Requests of all clients together. Default: enough for {@link CLUSTER_SWARM_LEAST}. */
   readonly requests?: number;
   readonly setup?: Pick<ReplicaSetupOptions, 'onParts'>;
 }
@@ -35,6 +35,9 @@ export interface ClusterSwarm {
   readonly subject: string;
   readonly topology: TopologyName;
 }
+
+/** What every seed must come to, whatever befalls it. */
+export const CLUSTER_SWARM_LEAST: ClusterLeast = { requests: 96, wraps: 3 };
 
 /** Counters that every campaign of 200 seeds or more must have moved. */
 export const CLUSTER_SWARM_COUNTERS: readonly Counter[] = [
@@ -73,12 +76,16 @@ export const CLUSTER_SWARM_COUNTERS: readonly Counter[] = [
   'ioErrors',
   'noSpace',
   'halts',
+  'invalidRequests',
   'sessionsAbandoned',
   'evictions',
   'refusals',
   'forgeries',
   'pings',
   'pulses',
+  'rootsCompared',
+  'peerMessages',
+  'durableStatesRead',
   'coresPartial',
   'viewsSeen',
   'acks',
@@ -153,6 +160,7 @@ export function clusterSwarm(seed: number, wanted: ClusterSwarmOptions = {}): Cl
       subject: subjects[subject] as SubjectFactory,
       clients,
       requests,
+      ...(wanted.requests === undefined ? { least: CLUSTER_SWARM_LEAST } : {}),
       client: drawClient(prng, { seed, isFar, thinkNs }),
       network: drawNetwork(prng, isFar),
       peers: drawPeers(prng, isFar),

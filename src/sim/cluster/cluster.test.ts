@@ -1,22 +1,8 @@
+/** One seed, looked at closely; hundreds of them are run by `test/simulation.test.ts`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Coverage } from '../world/coverage.ts';
 import { simulateCluster } from './cluster.ts';
-import { CLUSTER_SWARM_COUNTERS, clusterSwarm } from './cluster-swarm.ts';
-
-test('clusters of every kind pass, and what should happen to them happens', () => {
-  const coverage = new Coverage();
-  for (let seed = 0; seed < 16; seed++) {
-    const { options, subject, topology } = clusterSwarm(seed);
-    const report = simulateCluster(options);
-    const what = `seed ${seed}: ${options.replicaCount} replicas, ${topology}, ${subject}`;
-    assert.equal(report.failure, null, `${what}: ${report.failure?.stack}`);
-    coverage.merge(report.coverage);
-    assert.ok(report.opMax >= 96, `${what}: ${report.opMax}`);
-  }
-  const missing = coverage.missing(CLUSTER_SWARM_COUNTERS);
-  assert.ok(missing.length < 12, `${missing.join(', ')}: ${coverage.summary()}`);
-});
+import { CLUSTER_SWARM_LEAST, clusterSwarm } from './cluster-swarm.ts';
 
 test('the same seed gives the same run, whatever ran before it', () => {
   const hash = (seed: number): string => {
@@ -31,4 +17,21 @@ test('the same seed gives the same run, whatever ran before it', () => {
   assert.equal(traced.hash, hashes[1]);
   assert.ok(lines.length > 1000);
   for (const line of lines) assert.match(line, /^ *\d+\.\d{3} +\d+ \S+ +\S+/);
+});
+
+test('a run goes on until it has come to what it must', () => {
+  assert.deepEqual(clusterSwarm(1).options.least, CLUSTER_SWARM_LEAST);
+  const { options } = clusterSwarm(3, { requests: 5, subject: 'counter' });
+  assert.equal(options.least, undefined);
+  const short = simulateCluster(options);
+  assert.equal(short.failure, null, short.failure?.stack);
+  assert.ok(short.coverage.count('commits') < 10 && short.coverage.count('logWraps') === 0);
+  for (const [least, counter, count] of [
+    [{ requests: 60, wraps: 0 }, 'commits', 60],
+    [{ requests: 0, wraps: 2 }, 'logWraps', 2],
+  ] as const) {
+    const long = simulateCluster({ ...options, least });
+    assert.equal(long.failure, null, long.failure?.stack);
+    assert.ok(long.coverage.count(counter) >= count, `${counter}: ${long.coverage.count(counter)}`);
+  }
 });

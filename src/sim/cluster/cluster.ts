@@ -42,6 +42,7 @@ class ClusterRun {
   readonly #cluster: Assembly;
   readonly #faults: ClusterFaults;
   readonly #clients: readonly SimClient[];
+  readonly #budget: Budget;
 
   constructor(options: ClusterOptions) {
     this.#options = options;
@@ -52,9 +53,9 @@ class ClusterRun {
     const recover = (onDone: (view: number) => void): void => this.#cluster.recover(onDone);
     const parts = { sites, network, slots, quorums, recover };
     this.#faults = new ClusterFaults(world, parts, faults);
-    const budget: Budget = { requestsLeft: options.requests ?? 160 };
+    this.#budget = { requestsLeft: options.requests ?? 160 };
     this.#clients = Array.from({ length: options.clients ?? 6 }, (_, index) => {
-      return this.#cluster.makeClient(index, budget);
+      return this.#cluster.makeClient(index, this.#budget);
     });
   }
 
@@ -83,16 +84,17 @@ class ClusterRun {
     this.#converge(all);
     this.#audit(true);
     history.finish();
+    this.#checkLeast();
     for (const site of sites) site.process.crash('new');
     for (const site of sites) site.retire();
   }
 
   report(failure: SimulationFailure | null): ClusterReport {
-    const { world, history, slots, sites } = this.#cluster;
+    const { world, history, sites } = this.#cluster;
     const { coverage, nowNs, seed } = world;
     const { replicaCount } = this.#options;
     const opMax = history.opMax;
-    coverage.add('logWraps', Math.floor(opMax / slots));
+    coverage.add('logWraps', this.#wraps);
     const hash = world.hash.digest();
     const writes = sites.map((site) => site.disk.writesIssued);
     return { seed, replicaCount, hash, failure, coverage, virtualNs: nowNs, writes, opMax };
@@ -102,7 +104,7 @@ class ClusterRun {
   #endure(): void {
     const { world, sites, history } = this.#cluster;
     const endNs = world.nowNs + (this.#options.faultsNs ?? FAULTS_NS);
-    while (!this.#isAnswered && world.step(endNs)) this.#checkBusy();
+    while (this.#isBusy() && world.step(endNs)) this.#checkBusy();
     for (const site of sites) site.faults.freeze(true);
     this.#faults.freeze();
     world.note('world', 'frozen', `at op ${history.opMax}`);
@@ -135,7 +137,7 @@ class ClusterRun {
     let answers = -1;
     let endNs = 0;
     const look = (): void => {
-      isReached = this.#isAnswered && this.#cluster.isOne(core);
+      isReached = !this.#isBusy() && this.#cluster.isOne(core);
       if (!isReached) world.after(LOOK_NS, look);
       // Slow clients may take their time, as long as they are answered.
       const count = ANSWERS.reduce((sum, name) => sum + world.coverage.count(name), 0);
@@ -166,6 +168,40 @@ class ClusterRun {
       });
       return ways.includes(true) && ways.includes(false);
     });
+  }
+
+  /** Something is asked, or has to be: more than was planned when too little came of that. */
+  #isBusy(): boolean {
+    if (!this.#isAnswered) return true;
+    const missing = this.#missing();
+    if (missing === 0) return false;
+    this.#budget.requestsLeft += missing;
+    for (const client of this.#clients) client.goOn();
+    return true;
+  }
+
+  /** Requests that have to be committed before the run has come to what it must. */
+  #missing(): number {
+    const { least } = this.#options;
+    if (least === undefined) return 0;
+    const { history, slots } = this.#cluster;
+    return Math.max(0, least.requests - this.#committed, least.wraps * slots - history.opMax);
+  }
+
+  #checkLeast(): void {
+    check(this.#missing() === 0, 'coverage', () => {
+      return `only ${this.#committed} requests committed, ${this.#wraps} times around the log`;
+    });
+  }
+
+  get #committed(): number {
+    const { history, world } = this.#cluster;
+    return history.length - world.coverage.count('pulses');
+  }
+
+  get #wraps(): number {
+    const { history, slots } = this.#cluster;
+    return Math.floor(history.opMax / slots);
   }
 
   get #isAnswered(): boolean {

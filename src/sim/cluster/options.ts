@@ -25,6 +25,8 @@ export interface ClusterOptions {
   /** Requests of all clients together, registrations and repeats not counted. */
   readonly requests?: number;
   readonly client?: Partial<ClientOptions>;
+  /** What the run must come to: clients go on until it has, and it fails if it never does. */
+  readonly least?: ClusterLeast;
   /** Between clients and replicas. */
   readonly network?: Partial<NetworkOptions>;
   /** Between replicas. */
@@ -44,6 +46,13 @@ export interface ClusterOptions {
   /** Virtual time for the core, and then for all, to come to one state, nanoseconds. */
   readonly convergenceNs?: number;
   readonly trace?: ((line: string) => void) | undefined;
+}
+
+export interface ClusterLeast {
+  /** Requests of clients that were committed, registrations not counted. */
+  readonly requests: number;
+  /** How often the log was filled from its first slot to its last. */
+  readonly wraps: number;
 }
 
 /** How many replicas it takes. */
