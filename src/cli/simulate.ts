@@ -1,14 +1,11 @@
 /** `roundelay simulate vsr`: clusters in a simulated world, drawn from seeds. */
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import type { CampaignResult, SimulationResult } from '../lab/simulation.ts';
-import type { FailureCode } from '../sim/index.ts';
+import type { SimulationResult } from '../lab/simulation.ts';
 import { choice, integer, usage } from './arguments.ts';
-import { ExitCode } from './exit-codes.ts';
-import { CliError } from './problem.ts';
 import { REPLICAS_MAX } from './replicas.ts';
+import { failed, printFailure, runSeeds } from './simulate-campaign.ts';
 import type { PerformanceFlags } from './simulate-performance.ts';
-import { worstExit } from './simulation-exit.ts';
 
 interface Options extends PerformanceFlags {
   seed?: number;
@@ -22,8 +19,6 @@ interface Options extends PerformanceFlags {
 
 const MACHINES = ['ledger', 'key-value', 'counter'] as const;
 const SEED_MAX: number = Number.MAX_SAFE_INTEGER;
-/** A campaign of so many seeds must have seen everything at least once. */
-const SEEDS_FOR_COVERAGE = 500;
 
 export function define(command: Command): void {
   command
@@ -78,11 +73,12 @@ async function run(options: Options): Promise<void> {
     ...(machine === undefined ? {} : { subject: machine }),
   };
   // Not with the rest of the laboratory: nobody else needs a simulator.
-  const { runCampaign, runSimulation } = await import('../lab/simulation.ts');
+  const { runSimulation } = await import('../lab/simulation.ts');
   if (options.seeds === undefined) {
     const trace = options.trace === true ? (line: string): void => console.log(line) : undefined;
     const { result, report } = runSimulation(options.seed ?? 0, wanted, trace);
-    printRun(result, options);
+    if (result.failure === null) printRun(result);
+    else printFailure(result);
     console.log(report.coverage.summary());
     if (report.failure === null) return;
     console.log(report.failure.stack ?? '');
@@ -90,52 +86,15 @@ async function run(options: Options): Promise<void> {
   }
   if (options.seed !== undefined) throw usage('--seed and --seeds exclude each other');
   const [from, to] = options.seeds;
-  const { jobs } = options;
-  const failures: FailureCode[] = [];
-  const onResult = (result: SimulationResult): void => {
-    if (result.failure === null) return;
-    printRun(result, options);
-    failures.push(result.failure.code);
-  };
-  const result = await runCampaign({ from, to, jobs, wanted, onResult });
-  await printCampaign(result, failures);
+  await runSeeds({ from, to, jobs: options.jobs, wanted });
 }
 
-function printRun(result: SimulationResult, options: Options): void {
-  const { seed, replicaCount, topology, machine, hash, op, events, failure } = result;
+function printRun(result: SimulationResult): void {
+  const { seed, replicaCount, topology, machine, hash, op, events, virtualSeconds } = result;
   const what = `${replicaCount} replicas, ${topology}, ${machine}`;
-  if (failure === null) {
-    const seconds = result.virtualSeconds.toFixed(3);
-    console.log(`seed ${seed} passed: ${what}, ${op} operations, ${events} events, ${seconds} s`);
-    console.log(`hash ${hash}`);
-    return;
-  }
-  const [first = ''] = failure.message.split('\n');
-  console.log(`FAIL seed ${seed} (${what}): ${first}`);
+  const seconds = virtualSeconds.toFixed(3);
+  console.log(`seed ${seed} passed: ${what}, ${op} operations, ${events} events, ${seconds} s`);
   console.log(`hash ${hash}`);
-  const flags = [
-    options.replicaCount === undefined ? '' : ` --replica-count ${options.replicaCount}`,
-    options.topology === undefined ? '' : ` --topology ${options.topology}`,
-    options.machine === undefined ? '' : ` --machine ${options.machine}`,
-  ];
-  console.log(`  roundelay simulate vsr --seed ${seed}${flags.join('')}`);
-}
-
-async function printCampaign(
-  { seeds, seconds, coverage }: CampaignResult,
-  failures: readonly FailureCode[],
-): Promise<void> {
-  console.log(`${seeds} seeds, ${failures.length} failed, ${seconds.toFixed(1)} s`);
-  console.log(coverage.summary());
-  if (failures.length > 0) throw failed(seeds, failures);
-  const { CLUSTER_SWARM_COUNTERS } = await import('../sim/index.ts');
-  const missing = seeds < SEEDS_FOR_COVERAGE ? [] : coverage.missing(CLUSTER_SWARM_COUNTERS);
-  if (missing.length === 0) return;
-  throw new CliError(`never happened: ${missing.join(', ')}`, ExitCode.simulationFailed);
-}
-
-function failed(runs: number, failures: readonly FailureCode[]): CliError {
-  return new CliError(`${failures.length} of ${runs} runs failed`, worstExit(failures));
 }
 
 function range(text: string): readonly [number, number] {

@@ -23,9 +23,15 @@ export interface SimulationResult {
   readonly hash: string;
   /** Highest operation. */
   readonly op: number;
+  /** Requests that were committed, registrations not counted. */
+  readonly requests: number;
+  /** Times around the log. */
+  readonly wraps: number;
   readonly events: number;
   readonly virtualSeconds: number;
   readonly milliseconds: number;
+  /** Shows it again. */
+  readonly command: string;
   /** `null`: it passed. */
   readonly failure: { readonly code: FailureCode; readonly message: string } | null;
 }
@@ -63,12 +69,26 @@ export function runSimulation(
     machine: subject,
     hash,
     op: opMax,
+    requests: coverage.count('commits') - coverage.count('pulses'),
+    wraps: coverage.count('logWraps'),
     events: coverage.count('events'),
     virtualSeconds: virtualNs / 1e9,
     milliseconds: performance.now() - startMs,
+    command: repeatCommand(seed, wanted),
     failure: failure === null ? null : { code: failure.code, message: failure.message },
   };
   return { result, report };
+}
+
+/** What shows the run of a seed again. */
+function repeatCommand(seed: number, wanted: ClusterSwarmOptions): string {
+  const { replicaCount, topology, subject } = wanted;
+  const flags = [
+    replicaCount === undefined ? '' : ` --replica-count ${replicaCount}`,
+    topology === undefined ? '' : ` --topology ${topology}`,
+    subject === undefined ? '' : ` --machine ${subject}`,
+  ];
+  return `roundelay simulate vsr --seed ${seed}${flags.join('')}`;
 }
 
 interface Task {
@@ -125,9 +145,13 @@ function work({ next, from, to, wanted }: Task): void {
   for (;;) {
     const seed = from + Atomics.add(next, 0, 1);
     if (seed > to) break;
-    const { result, report } = runSimulation(seed, wanted);
-    coverage.merge(report.coverage);
-    parentPort?.postMessage(result);
+    try {
+      const { result, report } = runSimulation(seed, wanted);
+      coverage.merge(report.coverage);
+      parentPort?.postMessage(result);
+    } catch (error) {
+      throw new Error(`the simulator failed: ${repeatCommand(seed, wanted)}`, { cause: error });
+    }
   }
   parentPort?.postMessage({ counts: coverage.entries() });
 }
