@@ -49,6 +49,7 @@ export class Site {
   readonly #read: ReadFile;
   readonly #prng: Prng;
   #isLost: boolean = false;
+  #isRestarting: boolean = false;
   #reformats: number = 0;
   #machine: ObservedMachine | null = null;
   #pool: MessagePool | null = null;
@@ -197,10 +198,17 @@ export class Site {
     this.faults.restartLater();
   }
 
+  /** Its life has ended of its own accord; the next one begins at this very time. */
+  get isRestarting(): boolean {
+    return this.#isRestarting;
+  }
+
   /** Not within the step that asked for it. */
   #onRestart(): void {
+    this.#isRestarting = true;
     this.#world.coverage.add('selfRestarts');
     this.#world.after(0, () => {
+      this.#isRestarting = false;
       if (!this.process.isUp && !this.#isLost) this.start();
     });
   }

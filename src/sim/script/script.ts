@@ -255,7 +255,7 @@ export class Script {
   end(): void {
     this.dropNothing();
     for (const site of this.#cluster.sites) site.heal();
-    this.run(60_000);
+    this.#advance(60_000, () => this.isAnswered && this.#cluster.isOne(this.#cluster.all));
     const isOne = this.#cluster.isOne(this.#cluster.all);
     assert(isOne && this.isAnswered, `Script: they do not agree: ${this.describe()}`);
     for (const site of this.#cluster.sites) site.audit(true);
@@ -289,6 +289,8 @@ export class Script {
     let lookNs = world.nowNs;
     while (!isOver) {
       world.step(endNs);
+      // Not down, though it looks so: whoever restarts itself is never left in the middle of it.
+      if (this.#cluster.sites.some((site) => site.isRestarting)) continue;
       if (world.nowNs < lookNs) continue;
       lookNs = world.nowNs + MS;
       if (isEnough()) return;

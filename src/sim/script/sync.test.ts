@@ -77,3 +77,16 @@ test('a file that was lost is made again, by the rules, and is as good as the ol
     t.end();
   }
 });
+
+test('whoever is just restarting itself is never seen to be down', () => {
+  const t = running({ replicaCount: 3 }, 2);
+  const [backup] = t.others(t.primary) as [number];
+  t.stop(backup);
+  t.request(120);
+  t.run(60_000);
+  t.open(backup);
+  // One step at a time.
+  while (t.count('selfRestarts') === 0) t.until(() => true);
+  t.expect(backup, { isUp: true });
+  t.end();
+});
