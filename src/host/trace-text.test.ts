@@ -10,26 +10,56 @@ const releases = {
   sessionsMax: 64,
 };
 
-const cases: readonly (readonly [string, { readonly [name: string]: string | number }, string])[] =
+const cases: readonly (readonly [
+  string,
+  { readonly [name: string]: string | number | boolean },
+  string,
+])[] = [
   [
-    [
-      'client-evicted',
-      { reason: 'client-release-too-low', ...releases },
-      'client of release 0.15.3 refused, this server (0.17.9) serves 0.17.0 to 0.17.9',
-    ],
-    [
-      'client-evicted',
-      { reason: 'no-session', ...releases },
-      'client evicted: it has no session (any more), 64 are kept',
-    ],
-    [
-      'client-evicted',
-      { reason: 'invalid-request-body', ...releases },
-      'client evicted: invalid request body',
-    ],
-    ['checkpoint', { op: 63 }, 'checkpoint at operation 63 written'],
-    ['something-new', {}, 'something new'],
-  ];
+    'client-evicted',
+    { reason: 'client-release-too-low', ...releases },
+    'client of release 0.15.3 refused, this server (0.17.9) serves 0.17.0 to 0.17.9',
+  ],
+  [
+    'client-evicted',
+    { reason: 'no-session', ...releases },
+    'client evicted: it has no session (any more), 64 are kept',
+  ],
+  [
+    'client-evicted',
+    { reason: 'invalid-request-body', ...releases },
+    'client evicted: invalid request body',
+  ],
+  [
+    'clock-outvoted',
+    { replica: 2, isOwn: false, offsetMs: 9_000_000 },
+    'the clock of replica 2 is 2.5 h ahead of the agreed time: it is not counted until it is ' +
+      'set right',
+  ],
+  [
+    'clock-outvoted',
+    { replica: 1, isOwn: true, offsetMs: -1_500, reason: 'own' },
+    'the clock of this replica (1) is 1.5 s behind the agreed time: it is not counted until ' +
+      'it is set right',
+  ],
+  [
+    'clock-agrees',
+    { replica: 1, isOwn: true },
+    'the clock of this replica (1) agrees with the others again',
+  ],
+  [
+    'clock-unsynchronized',
+    { reason: 'disagreement', clocks: 'replica 0 (this one), replica 1 -60.0 s' },
+    'the clocks of the replicas do not agree: replica 0 (this one), replica 1 -60.0 s',
+  ],
+  [
+    'clock-unsynchronized',
+    { reason: 'silence' },
+    'too few clocks of other replicas have been heard: there is no agreed time',
+  ],
+  ['checkpoint', { op: 63 }, 'checkpoint at operation 63 written'],
+  ['something-new', {}, 'something new'],
+];
 
 for (const [event, fields, text] of cases) {
   test(`the trace ${event} ${fields['reason'] ?? ''} reads as a sentence`, () => {

@@ -37,11 +37,38 @@ const sentences: { readonly [event: string]: (fields: TraceFields) => string } =
   sync: (fields) =>
     `too far behind for the log: copying a checkpoint from replica ${fields['from']}`,
   synced: (fields) => `checkpoint at operation ${fields['op']} copied`,
+  'clock-outvoted': (fields) =>
+    `${clockOf(fields)} is ${durationText(Number(fields['offsetMs']))} the agreed time: ` +
+    'it is not counted until it is set right',
+  'clock-agrees': (fields) => `${clockOf(fields)} agrees with the others again`,
+  'clock-unsynchronized': (fields) =>
+    fields['reason'] === 'silence'
+      ? 'too few clocks of other replicas have been heard: there is no agreed time'
+      : `the clocks of the replicas do not agree: ${fields['clocks']}`,
+  'clock-synchronized': () => 'the clocks of the replicas agree again',
   checkpoint: (fields) => `checkpoint at operation ${fields['op']} written`,
 };
 
 export function traceText(event: string, fields: TraceFields): string {
   return sentences[event]?.(fields) ?? event.replaceAll('-', ' ');
+}
+
+function clockOf(fields: TraceFields): string {
+  const { replica, isOwn } = fields;
+  return isOwn === true
+    ? `the clock of this replica (${replica})`
+    : `the clock of replica ${replica}`;
+}
+
+/** `2.5 h ahead of`, `1.2 s behind`: with one digit, in the largest unit that is there once. */
+function durationText(ms: number): string {
+  const units: readonly (readonly [number, string])[] = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+  ];
+  const [size, name] = units.find(([unit]) => Math.abs(ms) >= unit) ?? [1000, 's'];
+  return `${(Math.abs(ms) / size).toFixed(1)} ${name} ${ms < 0 ? 'behind' : 'ahead of'}`;
 }
 
 function evictedText(fields: TraceFields): string {

@@ -13,6 +13,7 @@ import { Command, type Message, PeerOffset, readView } from '../wire/index.ts';
 import { recoveredViewOf } from './file/format.ts';
 import type { Parts } from './parts.ts';
 import { buildPeerMessage, peerNumber } from './peer-message.ts';
+import { traceClocks } from './timing/clock-news.ts';
 import { ClockSync } from './timing/clock-sync.ts';
 import { DEAF_NS } from './timing/intervals.ts';
 
@@ -135,7 +136,7 @@ export class Peers {
   /** The cluster's time; `null` while clocks are not known to agree. */
   realtime(): U64 | null {
     const { now } = this.#parts.outbox;
-    this.clock.tick(now);
+    this.#tickClock();
     return this.clock.realtime(now);
   }
 
@@ -160,7 +161,7 @@ export class Peers {
   onPingDeadline(): void {
     const { deadlines, outbox, topology } = this.#parts;
     const { now } = outbox;
-    this.clock.tick(now);
+    this.#tickClock();
     deadlines.set('ping', now.monoNs + this.clock.pingIntervalNs);
     topology.onPing();
     for (let replica = 0; replica < this.#peers.length; replica++) {
@@ -234,7 +235,13 @@ export class Peers {
     this.#measure(now.monoNs - sentNs);
     const wall = readU64(bytes, PeerOffset.wall);
     this.clock.learn(from, sentNs, wall, now);
-    this.clock.tick(now);
+    this.#tickClock();
+  }
+
+  #tickClock(): void {
+    const { member, outbox } = this.#parts;
+    this.clock.tick(outbox.now);
+    traceClocks(outbox, member.replica, this.clock.takeNews());
   }
 
   #ping(replica: number, route: Uint8Array): void {

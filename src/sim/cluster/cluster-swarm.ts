@@ -104,6 +104,8 @@ export const CLUSTER_SWARM_COUNTERS: readonly Counter[] = [
   'requestsForwarded',
   'requestsHeld',
   'abdications',
+  'clocksOutvoted',
+  'clocksApart',
 ];
 
 /** The ledger and its model take three times as long as the others. */

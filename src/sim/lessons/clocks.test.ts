@@ -32,6 +32,8 @@ for (const replica of [0, 1, 2]) {
       assert.ok(isSynchronized, `r${member.replica}`);
       assert.deepEqual(outvoted, [replica], `r${member.replica}`);
     }
+    // By each replica, once.
+    assert.equal(t.count('clock-outvoted'), 3);
     t.end();
   });
 }
@@ -81,6 +83,7 @@ test('two clocks are left and differ by a minute: the primary gives out no time,
   assert.equal(t.parts[primary].state.commitMin, before);
   const { isSynchronized } = t.parts[t.primary].peers.clock.status;
   assert.ok(!isSynchronized);
+  assert.equal(t.count('clock-unsynchronized'), 2);
   // The third one decides.
   t.open(other);
   t.until(() => t.isAnswered, 60_000);

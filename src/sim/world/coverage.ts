@@ -84,6 +84,8 @@ export const CLUSTER_COUNTERS = [
   'requestsForwarded',
   'requestsHeld',
   'abdications',
+  'clocksOutvoted',
+  'clocksApart',
 ] as const;
 
 export type Counter = (typeof COUNTERS)[number] | (typeof CLUSTER_COUNTERS)[number];
@@ -105,6 +107,8 @@ export const TRACE_COUNTERS: { readonly [event: string]: Counter } = {
   'request-forwarded': 'requestsForwarded',
   'request-held': 'requestsHeld',
   abdicated: 'abdications',
+  'clock-outvoted': 'clocksOutvoted',
+  'clock-unsynchronized': 'clocksApart',
 };
 
 export class Coverage {

@@ -28,6 +28,7 @@ const TOLERANCE_NS_MAX: number = 10_000 * MS;
 const ASYMMETRY_NS_MIN: number = 10 * MS;
 /** A clock this far outside the agreed time, besides its delay, is reported as outvoted. */
 const OUTVOTED_NS_MIN: number = 1000 * MS;
+const NO_NEWS: readonly ClockNews[] = [];
 const LIMB = 0x1_0000_0000;
 
 export interface ClockSyncOptions {
@@ -57,6 +58,19 @@ export interface ClockStatus {
   readonly sources: readonly ClockSource[];
 }
 
+/** What an operator wants to know of clocks, told once when it begins and once when it ends. */
+export type ClockNews =
+  /** A clock differs from what a quorum agreed on: `offsetMs` is it minus the agreed time. */
+  | { readonly kind: 'outvoted'; readonly replica: number; readonly offsetMs: number }
+  /** A clock that was outvoted agrees again. */
+  | { readonly kind: 'agrees'; readonly replica: number }
+  /** There is no agreed time: enough clocks were heard, but they do not agree. */
+  | { readonly kind: 'disagreement'; readonly sources: readonly ClockSource[] }
+  /** There is no agreed time any more: too few clocks were heard for too long. */
+  | { readonly kind: 'silence' }
+  /** There is agreed time again. */
+  | { readonly kind: 'agreement' };
+
 interface Sample {
   readonly offsetNs: number;
   readonly oneWayNs: number;
@@ -84,6 +98,11 @@ export class ClockSync {
   #epoch: Epoch | null = null;
   /** The window last judged, with its agreement. */
   #judged: { readonly window: Window; readonly offset: Interval | null } | null = null;
+  readonly #news: ClockNews[] = [];
+  /** Clocks that were told to be outvoted: bit i ↔ replica i. */
+  #outvoted: number = 0;
+  /** Why there is no agreed time, as told. */
+  #problem: 'disagreement' | 'silence' | null = null;
 
   constructor(options: ClockSyncOptions) {
     const { replicaCount, replica, quorum } = options;
@@ -141,10 +160,18 @@ export class ClockSync {
     window.isDirty = true;
   }
 
+  /** What has begun or ended since this was last asked; most often nothing. */
+  takeNews(): readonly ClockNews[] {
+    return this.#news.length === 0 ? NO_NEWS : this.#news.splice(0);
+  }
+
   /** Moves windows and epochs on; called before each use. */
   tick(now: Instant): void {
     if (this.#options.replicaCount === 1) return;
-    if (this.#epoch !== null && isExpired(this.#epoch, now)) this.#epoch = null;
+    if (this.#epoch !== null && isExpired(this.#epoch, now)) {
+      this.#epoch = null;
+      this.#tellLoss();
+    }
     const window = this.#window;
     if (window === null) {
       this.#window = this.#open(now);
@@ -213,9 +240,44 @@ export class ClockSync {
       toleranceNs = Math.floor(toleranceNs / 2);
     }
     this.#judged = { window, offset };
-    if (offset === null) return;
+    if (offset === null) {
+      if (this.#epoch === null) this.#tellLoss();
+      return;
+    }
+    this.#tellOutvoted(window, offset);
     const epoch = { window, offset };
-    if (!isExpired(epoch, now)) this.#epoch = epoch;
+    if (isExpired(epoch, now)) return;
+    this.#epoch = epoch;
+    if (this.#problem !== null) this.#news.push({ kind: 'agreement' });
+    this.#problem = null;
+  }
+
+  /** There is no agreed time: why, unless that is known. */
+  #tellLoss(): void {
+    const problem = this.#judged?.offset === null ? 'disagreement' : 'silence';
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    if (problem === 'silence') this.#news.push({ kind: 'silence' });
+    else this.#news.push({ kind: 'disagreement', sources: this.#sources() });
+  }
+
+  /** A clock that was not heard in this window is what it was. */
+  #tellOutvoted(window: Window, offset: Interval): void {
+    for (const [replica, sample] of window.samples.entries()) {
+      if (sample === null) continue;
+      const bit = 1 << replica;
+      const isKnown = (this.#outvoted & bit) !== 0;
+      // Whoever is back by a hair may be gone again at the next look: that is not told each time.
+      const isOut = isOutside(sample, offset, isKnown ? OUTVOTED_NS_MIN / 2 : OUTVOTED_NS_MIN);
+      if (isOut === isKnown) continue;
+      this.#outvoted ^= bit;
+      if (isOut) {
+        const offsetNs = sample.offsetNs - (offset.lower + offset.upper) / 2;
+        this.#news.push({ kind: 'outvoted', replica, offsetMs: Math.round(offsetNs / MS) });
+      } else {
+        this.#news.push({ kind: 'agrees', replica });
+      }
+    }
   }
 
   #sources(): ClockSource[] {
@@ -224,9 +286,7 @@ export class ClockSync {
     const { window, offset } = this.#judged;
     for (const [replica, sample] of window.samples.entries()) {
       if (sample === null) continue;
-      const claim = intervalOf(sample, OUTVOTED_NS_MIN);
-      const isOutvoted =
-        offset !== null && (claim.lower > offset.upper || claim.upper < offset.lower);
+      const isOutvoted = offset !== null && isOutside(sample, offset, OUTVOTED_NS_MIN);
       sources.push({ replica, ...sample, isOutvoted });
     }
     return sources;
@@ -235,6 +295,11 @@ export class ClockSync {
 
 function isExpired(epoch: Epoch, now: Instant): boolean {
   return now.monoNs - epoch.window.monoNs > EPOCH_NS_MAX;
+}
+
+function isOutside(sample: Sample, agreed: Interval, toleranceNs: number): boolean {
+  const claim = intervalOf(sample, toleranceNs);
+  return claim.lower > agreed.upper || claim.upper < agreed.lower;
 }
 
 function intervalOf(sample: Sample, toleranceNs: number): Interval {
