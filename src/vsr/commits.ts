@@ -25,6 +25,8 @@ export class Commits {
   readonly #parts: Parts;
   #commitMax: number = 0;
   #isArmed: boolean = false;
+  /** This step has executed an operation. */
+  #hasCommitted: boolean = false;
   /** Operations that are being read from the log. */
   readonly #reading: Set<number> = new Set();
   /** The digest after op k, at k mod DIGESTS. */
@@ -55,23 +57,29 @@ export class Commits {
   onTimer(): void {
     assert(this.#isArmed, 'Commits: the commit timer was not armed');
     this.#isArmed = false;
-    this.#commitNext();
+    this.#hasCommitted = this.#commitNext();
   }
 
-  /** Goes on as far as it can; called at the end of every step. */
+  /**
+   * Goes on; called at the end of every step, of which each executes one operation at most: who has
+   * many to execute must not be deaf meanwhile, and asks for more as it gets on.
+   */
   advance(): void {
     const { outbox } = this.#parts;
+    let hasCommitted = this.#hasCommitted;
+    this.#hasCommitted = false;
     for (;;) {
       if (this.#isArmed || outbox.halted || !this.#mayCommit()) return;
       this.#readAhead();
       const message = this.#nextPrepare();
       if (message === null) return;
-      if (outbox.hasWrites) {
+      if (hasCommitted || outbox.hasWrites) {
         outbox.timer('commit', 0);
         this.#isArmed = true;
         return;
       }
       this.#commit(message);
+      hasCommitted = true;
     }
   }
 
@@ -141,10 +149,12 @@ export class Commits {
     });
   }
 
-  #commitNext(): void {
-    if (this.#parts.outbox.halted || !this.#mayCommit()) return;
+  /** Returns whether there was something to execute. */
+  #commitNext(): boolean {
+    if (this.#parts.outbox.halted || !this.#mayCommit()) return false;
     const message = this.#nextPrepare();
     if (message !== null) this.#commit(message);
+    return message !== null;
   }
 
   #commit(prepare: Message): void {

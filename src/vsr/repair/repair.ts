@@ -44,6 +44,8 @@ export class Repair {
   #headersNs: number = 0;
   /** The lowest operation whose header the last request for headers can bring. */
   #headersLow: number = 0;
+  /** Operations up to this one are of older views: to be asked for by name, or for nothing. */
+  #olderHigh: number = 0;
   /** Something may have changed since the last look. */
   #isStale: boolean = true;
 
@@ -79,6 +81,7 @@ export class Repair {
   reset(): void {
     this.#missingOps.fill(-1);
     this.#headersNs = 0;
+    this.#olderHigh = 0;
     this.#isStale = true;
   }
 
@@ -148,7 +151,11 @@ export class Repair {
     if (known && !log.isCanonical(op)) return;
     if (!known) {
       const header = bytes.subarray(0, HEADER_SIZE);
-      if (!log.accepts(header)) return;
+      if (!log.accepts(header)) {
+        // Nor are those before it of this view.
+        if (readView(bytes) < member.logView) this.#olderHigh = Math.max(this.#olderHigh, op);
+        return;
+      }
       const other = log.header(op);
       if (
         other !== null &&
@@ -272,8 +279,8 @@ export class Repair {
     const checksum =
       above?.subarray(PrepareOffset.parent, PrepareOffset.parent + 16) ??
       (header !== null && log.isCanonical(op) ? header.subarray(0, 16) : null);
-    // Without a checksum only a primary of the same view can be believed.
-    if (checksum === null && viewChange.isRepairing) return;
+    // Without a checksum only a primary of the same view can be believed, and only of its view.
+    if (checksum === null && (viewChange.isRepairing || op <= this.#olderHigh)) return;
     const times = viewChange.isRepairing ? 2 : 1;
     for (let i = 0; i < times; i++) {
       const replica = this.#budget.take(op, nowNs, this.#holders(op));

@@ -15,7 +15,7 @@ const LATENCY_NS_START: number = 1 * MS;
 const LATENCY_NS_MAX: number = 1000 * MS;
 /** A request is given up after twice the peer's latency, within these, ns. */
 const EXPIRY_NS_MIN: number = 10 * MS;
-const EXPIRY_NS_MAX: number = 500 * MS;
+const EXPIRY_NS_MAX: number = 1000 * MS;
 /** Answers that overtake an older request to the same replica; then that one is lost. */
 const OVERTAKEN_MAX = 4;
 /** Share of the past in the average latency: 4 of 5. */
