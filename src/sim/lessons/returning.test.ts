@@ -45,3 +45,36 @@ test('a replica that comes back under load gains on the others', () => {
   // It is five times as quick as the others at least.
   assert.ok(meanwhile < missed / 4, text);
 });
+
+test('what belongs to older views is not asked for again and again, but by name', () => {
+  const t = new Lesson({ replicaCount: 5, geometry: GEOMETRY });
+  t.begin();
+  const [backup] = t.others(t.primary).slice(-1) as [number];
+  t.stop(backup);
+  for (let view = 0; view < 3; view++) {
+    t.request(8);
+    t.until(() => t.isAnswered);
+    const { primary } = t;
+    t.stop(primary);
+    t.until(() => t.primary >= 0 && t.primary !== primary);
+    t.open(primary);
+    t.until(() => t.parts[primary]?.member.isNormalBackup === true);
+  }
+  // For a while it cannot know how those operations are called.
+  const end = t.drop({ to: backup, command: 'headers' });
+  t.open(backup);
+  t.until(() => t.parts[backup]?.member.isNormalBackup === true);
+  const { outbox } = t.parts[backup] as Parts;
+  const trace = outbox.trace.bind(outbox);
+  let asked = 0;
+  outbox.trace = (level, event, fields) => {
+    if (event === 'repair-asked') asked++;
+    trace(level, event, fields);
+  };
+  t.wait(200);
+  end();
+  t.request(1);
+  t.until(() => t.isAnswered);
+  t.end();
+  assert.ok(asked < 75, `asked ${asked} times`);
+});
