@@ -1,6 +1,6 @@
 /**
  * The package as a user gets it: packed, installed from the tarball in an empty folder, run there
- * under the pinned Node 26 and an exact Node 24, and used by a type-checked consumer.
+ * under the pinned Node 26 and an exact Node 24 (simulated clusters do the same there), and used by a type-checked consumer.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
+import { readPins } from '../simulation-pins.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** The oldest line that `engines` promises, exactly. */
@@ -88,6 +89,22 @@ test('roundelay version and the snippet run on both Nodes', () => {
     assert.match(run(node, ['snippet.js'], app), /closed/, name);
     assert.match(run(node, ['snippet.js'], app), /closed/, `${name}, second start`);
     rmSync(join(app, 'ledger'), { recursive: true });
+  }
+});
+
+test('a simulated cluster is the same run on both Nodes, and the one that is pinned', () => {
+  const app = join(folder, 'app');
+  for (const [name, node] of nodes()) {
+    for (const { seed, hash } of readPins()) {
+      const parameters = ['simulate', 'vsr', '--seed', String(seed)];
+      const text = run(node, ['node_modules/roundelay/bin/roundelay.js', ...parameters], app);
+      const found = /^hash ([0-9a-f]{16})$/m.exec(text)?.[1];
+      assert.equal(
+        found,
+        hash,
+        `${name}, seed ${seed} (after a change that is meant: npm run pin)`,
+      );
+    }
   }
 });
 
