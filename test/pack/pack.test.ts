@@ -1,6 +1,7 @@
 /**
  * The package as a user gets it: packed, installed from the tarball in an empty folder, run there
- * under the pinned Node 26 and an exact Node 24 (simulated clusters do the same there), and used by a type-checked consumer.
+ * under the pinned Node 26 and an exact Node 24, which must simulate the same, and used by a
+ * type-checked consumer.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
