@@ -19,7 +19,7 @@ test('several seeds run on several threads and are summed up', async () => {
   const flags = ['--seeds=0..5', '--jobs=2', '--machine=counter', '--topology=star'];
   const { code, stdout, stderr } = await run(['simulate', 'vsr', ...flags], { timeoutMs: 120_000 });
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /^6 seeds, 0 failed, \d+\.\d s\nevents \d+ · /);
+  assert.match(stdout, /^6 seeds, 0 failed, \d+\.\d s, \d+ events\/s\nevents \d+ · /);
 });
 
 test('what makes no sense is one line', async () => {
