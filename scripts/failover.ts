@@ -9,8 +9,8 @@
  *     [--seed=1] [--topology=NAME] [--development] [--directory=FOLDER] [--json]
  *     [--hasty] [--log-debug]
  *
- * A part: --replicas=3 --rounds=5 --all-rounds=0. A kill that no change of view followed had not met
- * the primary, and does not count.
+ * A part: --replicas=3 --rounds=5 --all-rounds=0. A kill that no change of view followed had not
+ * met the primary, and does not count.
  *
  * --hasty: kills again before what was killed has caught up, which may be two failures at a time:
  * answers may then have to wait for it, and nothing may be lost even so.
