@@ -242,6 +242,21 @@ test('a hole is a lost registration only if somebody was forgotten and came back
   assert.throws(() => s.history.finish(), /registered twice/);
 });
 
+test('a registration that comes again when its session is forgotten is the last op', () => {
+  const run = (clients: number): void => {
+    const s = scene();
+    for (let i = 0; i < clients; i++) s.register(`client ${i}`, i + 1);
+    s.history.onEvicted('client 0');
+    // Nobody was told of the operation after the last one; its client is the one without a session.
+    s.history.checkDigest(clients + 1, 'aa');
+    // It took the place of the next.
+    s.history.onEvicted('client 1');
+    s.history.finish();
+  };
+  run(CLIENTS_MAX + 1);
+  assert.throws(() => run(CLIENTS_MAX), /nothing is known of op 65/);
+});
+
 test('the session model forgets whoever committed least recently', () => {
   const model = new SessionModel();
   for (let i = 0; i < CLIENTS_MAX; i++) model.onRegister(`client ${i}`, i + 1);

@@ -60,6 +60,8 @@ export class History {
   /** Roots at checkpoints, as machines had them. */
   readonly #cuts: Map<number, string> = new Map();
   readonly #digests: Map<number, string> = new Map();
+  /** What replicas have come to; may be more than clients and machines tell of. */
+  #opExecutedMax: number = 0;
   /** The reference's roots at operations with a checkpoint. */
   readonly #roots: Map<number, string> = new Map();
   readonly #checkpointAfter: ((op: number) => number) | null;
@@ -157,6 +159,7 @@ export class History {
   checkDigest(op: number, digest: string): void {
     const known = this.#digests.get(op);
     this.#digests.set(op, digest);
+    this.#opExecutedMax = Math.max(this.#opExecutedMax, op);
     check(known === undefined || known === digest, 'divergence', () => {
       return `digest ${digest} after op ${op} was ${known} before`;
     });
@@ -314,7 +317,8 @@ export class History {
     for (const [op, register] of this.#registers)
       entries.push({ op, ...register, kind: 'register' });
     for (const [op, noop] of this.#noops) entries.push({ op, ...noop, kind: 'noop' });
-    new OrderAudit(this.#sessions, entries, this.#registerResends).check();
+    const resends = this.#registerResends;
+    new OrderAudit(this.#sessions, entries, resends, this.#opExecutedMax).check();
   }
 }
 

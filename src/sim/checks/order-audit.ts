@@ -21,15 +21,19 @@ export class OrderAudit {
   readonly #entries: Entry[];
   /** Registrations whose first attempt has an unknown fate, by client. */
   readonly #resends: Map<ClientName, number>;
+  readonly #opExecuted: number;
 
+  /** `opExecuted`: what replicas have come to, maybe beyond the last entry. */
   constructor(
     sessions: SessionModel,
     entries: readonly Entry[],
     resends: ReadonlyMap<ClientName, number>,
+    opExecuted: number = 0,
   ) {
     this.#sessions = sessions;
     this.#entries = [...entries].sort((a, b) => a.op - b.op);
     this.#resends = new Map(resends);
+    this.#opExecuted = opExecuted;
   }
 
   check(): void {
@@ -46,20 +50,24 @@ export class OrderAudit {
       if (kind === 'register') this.#sessions.onRegister(client, op);
       else this.#sessions.onCommit(client, op);
     }
+    const last = previous?.op ?? 0;
+    for (let hole = last + 1; hole <= this.#opExecuted; hole++) this.#explainHole(hole);
     this.#sessions.finish();
   }
 
   /**
-   * An operation that nobody knows of can only be one thing: a registration whose reply was lost,
-   * whose session was forgotten for others, and whose client has registered once more since.
+   * An operation that nobody knows of can only be a registration. Either its reply was lost, its
+   * session was forgotten for others, and its client has registered once more since. Or it came
+   * twice, the second time so late that the session of the first was forgotten already.
    */
   #explainHole(hole: number): void {
     const registers = this.#entries.filter(({ kind }) => kind === 'register');
     const candidates: ClientName[] = [];
     for (const { op, client } of registers) {
-      if (client !== null && op > hole && (this.#resends.get(client) ?? 0) > 0) {
-        candidates.push(client);
-      }
+      if (client === null) continue;
+      const isRepeated = op > hole && (this.#resends.get(client) ?? 0) > 0;
+      const isLate = op < hole && this.#sessions.hasDropped(client);
+      if (isRepeated || isLate) candidates.push(client);
     }
     const [client] = candidates;
     const isPossible = registers.length >= CLIENTS_MAX && client !== undefined;

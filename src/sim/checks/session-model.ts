@@ -29,6 +29,11 @@ export class SessionModel {
     this.#evicted.push(client);
   }
 
+  /** Whether the client has lost its session so far. */
+  hasDropped(client: ClientName): boolean {
+    return this.#dropped.has(client);
+  }
+
   /** Ascending ops. */
   onRegister(client: ClientName, op: number): void {
     if (!this.#isEnabled) return;
