@@ -21,6 +21,7 @@ export function simulationExit(code: FailureCode): ExitCode {
     case 'double-apply':
     case 'order':
     case 'divergence':
+    case 'linearizability':
     case 'eviction':
     case 'fork':
     case 'view':

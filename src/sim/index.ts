@@ -9,8 +9,9 @@
  * of this project). Then several replicas: `cluster/` (links, sites, faults of all, runs and their
  * swarm), `script/` (a story told step by step, for tests) and `performance/` (how fast a cluster
  * is under which trouble). `ledger-model/` and `ledger-workload/` are the ledger's reference and
- * its requests.
+ * its requests. `linearizability/` stands alone: it judges histories, whoever made them.
  */
+export { ClientTestimony, type Testimony, type TestimonyOptions } from './checks/testimony.ts';
 export type { NetworkOptions } from './clients/network.ts';
 export { simulateCluster } from './cluster/cluster.ts';
 export {
@@ -40,6 +41,59 @@ export { DISK_DEFAULT, Disk, type DiskOptions } from './disk/disk.ts';
 export { type CrashOutcome, type CrashReport, SectorStore } from './disk/sector-store.ts';
 export type { EngineSetup, FileReader, FileState } from './engine-setup.ts';
 export { type CrashPoint, FAULTS_NONE, type FaultOptions } from './faults.ts';
+export {
+  type CheckOptions,
+  type Completion,
+  type CounterInput,
+  type CounterOutput,
+  checkLinearizable,
+  counterFormat,
+  counterModel,
+  describeVerdict,
+  deterministic,
+  type EventType,
+  eventsFromEdn,
+  eventsFromJson,
+  eventsToEdn,
+  eventsToHistory,
+  eventsToJson,
+  type FencedLockInput,
+  type FencedLockOutput,
+  type FencedLockState,
+  fencedLockFormat,
+  fencedLockModel,
+  HistoryError,
+  type HistoryErrorCode,
+  type HistoryEvent,
+  type HistoryFormat,
+  hashPrimitive,
+  historyToEvents,
+  type Invocation,
+  type KeyValueInput,
+  keyValueFormat,
+  keyValueModel,
+  type Model,
+  type NondeterministicModel,
+  type Offence,
+  type Operation,
+  type OperationHistory,
+  partitionBy,
+  type QueueInput,
+  type QueueOutput,
+  queueFormat,
+  queueModel,
+  type RegisterInput,
+  type RegisterOutput,
+  type RegisterState,
+  type ReturnedOperation,
+  registerFormat,
+  registerModel,
+  type Scalar,
+  type UnknownOperation,
+  type Value,
+  type ValueMap,
+  type Verdict,
+} from './linearizability/index.ts';
 export {
   type Baselines,
   baselinesOf,

@@ -36,10 +36,11 @@ function churn(options: SingleOptions): SingleOptions {
   return { ...options, requests: 200, client: { renewals: 700, awakenings: 300, repeats: 0 } };
 }
 
-/** All but what the toy engine cannot do. */
+/** All but what the toy engine cannot do, and nobody judges what clients see of a tally. */
 const WANTED: readonly Counter[] = COUNTERS.filter(
   (name) =>
-    !['checkpoints', 'logWraps', 'pulses', 'noSpace', 'flushes', 'poolExhausted'].includes(name),
+    !['checkpoints', 'logWraps', 'pulses', 'noSpace', 'flushes', 'poolExhausted'].includes(name) &&
+    !['testimonies', 'testimoniesUnclear'].includes(name),
 );
 
 test('a correct engine passes every seed, and everything enabled happens', () => {

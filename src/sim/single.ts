@@ -118,7 +118,8 @@ class SingleRun {
     this.#disk = new Disk(this.#world, { ...DISK_DEFAULT, ...options.disk });
     for (const { offset, bytes } of engine.format()) this.#disk.install(offset, bytes);
     this.#subject = options.subject();
-    this.#history = new History(this.#world, this.#subject.reference, engine);
+    const checks = { ...engine, testimony: this.#subject.testimony?.() };
+    this.#history = new History(this.#world, this.#subject.reference, checks);
     this.#witness = new Witness(this.#world, this.#history, 'machine');
     const { cluster, requestSizeMax } = engine;
     const listensEarly = draw.chance(1, 2);

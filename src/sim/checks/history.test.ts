@@ -25,7 +25,7 @@ function scene() {
     history,
     register: (client: string, op: number) =>
       history.onRegistered(client, op, u64FromNumber(100 + op)),
-    request: (n: number) => history.onRequest(TALLY_OPERATION, body(n)),
+    request: (n: number) => history.onRequest('somebody', TALLY_OPERATION, body(n)),
     abandon: (client: string, n: number) => history.onAbandon(client, TALLY_OPERATION, body(n)),
     apply: (op: number, n: number, timestamp: number = 100 + op, reply = run(op, n)) => {
       const operation = TALLY_OPERATION;

@@ -16,6 +16,7 @@ import type { World } from '../world/world.ts';
 import type { Applied } from './observed-machine.ts';
 import { type Entry, OrderAudit } from './order-audit.ts';
 import { type ClientName, SessionModel } from './session-model.ts';
+import type { Testimony } from './testimony.ts';
 
 /** An operation of the machine, as it was first applied. */
 export interface Commit {
@@ -40,6 +41,10 @@ export interface SeenReply {
 export interface HistoryOptions {
   /** The checkpoint after the one at an op; absent: the engine takes none. */
   readonly checkpointAfter?: (op: number) => number;
+  /** What clients see, to be judged at the end. */
+  readonly testimony?: Testimony | undefined;
+  /** Nothing that clients are told is compared with what was applied: the testimony must do. */
+  readonly isBlind?: boolean | undefined;
 }
 
 export class History {
@@ -68,6 +73,8 @@ export class History {
   #checkpointNext: number;
   readonly #noops: Map<number, { client: ClientName; timestamp: U64 }> = new Map();
   #opAckedMax: number = 0;
+  readonly #testimony: Testimony | null;
+  readonly #isBlind: boolean;
   /** The reference's root after so many commits. */
   #root: string = '';
   #rootLength: number = -1;
@@ -79,6 +86,8 @@ export class History {
     this.#reference = reference;
     this.#checkpointAfter = options.checkpointAfter ?? null;
     this.#checkpointNext = this.#checkpointAfter?.(0) ?? Number.POSITIVE_INFINITY;
+    this.#testimony = options.testimony ?? null;
+    this.#isBlind = options.isBlind ?? false;
   }
 
   /** Highest operation number seen in an operation or a registration. */
@@ -184,13 +193,15 @@ export class History {
   }
 
   /** A client sends a new request (not a resend). */
-  onRequest(operation: number, body: Uint8Array): void {
+  onRequest(client: ClientName, operation: number, body: Uint8Array): void {
+    this.#testimony?.onRequest(client, operation, body);
     const request = requestFingerprint(operation, body);
     this.#outstanding.set(request, (this.#outstanding.get(request) ?? 0) + 1);
   }
 
   /** A client will never learn what became of its request. */
   onAbandon(client: ClientName, operation: number, body: Uint8Array): void {
+    this.#testimony?.onAbandon(client);
     const request = requestFingerprint(operation, body);
     const clients = this.#abandoned.get(request) ?? [];
     clients.push(client);
@@ -224,6 +235,12 @@ export class History {
 
   /** The first reply to a request reached its client. */
   onReply(client: ClientName, operation: number, body: Uint8Array, reply: SeenReply): void {
+    if (this.#isBlind) this.#world.coverage.add('replies');
+    else this.#checkReply(client, operation, body, reply);
+    this.#testimony?.onReply(client, operation, reply.body);
+  }
+
+  #checkReply(client: ClientName, operation: number, body: Uint8Array, reply: SeenReply): void {
     const index = this.#commitOf.get(reply.op);
     const describe = (): string => `reply to ${client} for operation ${operation}, op ${reply.op}`;
     check(index !== undefined, 'lost-operation', () => `${describe()}: nothing applied there`);
@@ -252,6 +269,8 @@ export class History {
 
   /** The run is over and every client has its answers: the two stories must be one. */
   finish(): void {
+    this.#checkTestimony();
+    if (this.#isBlind) return;
     for (const commit of this.#commits) {
       if (commit.client !== null || commit.operation === OPERATION_PULSE) continue;
       const client = this.#abandoned.get(commit.request)?.pop();
@@ -261,6 +280,14 @@ export class History {
       commit.client = client;
     }
     this.#checkOrder();
+  }
+
+  #checkTestimony(): void {
+    const problem = this.#testimony?.problem();
+    if (problem === undefined) return;
+    this.#world.coverage.add(problem === 'unknown' ? 'testimoniesUnclear' : 'testimonies');
+    if (problem === null || problem === 'unknown') return;
+    check(false, 'linearizability', () => problem.text);
   }
 
   /** The reference's root, worked out once however many replicas come to it. */

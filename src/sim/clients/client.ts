@@ -304,7 +304,7 @@ export class SimClient implements LineUser {
   #sendRequest(): void {
     const { operation, body } = this.#workload.next();
     this.#world.coverage.add('requests');
-    this.#history.onRequest(operation, body);
+    this.#history.onRequest(this.#session.name, operation, body);
     const bytes = this.#session.request(this.#view, operation, body);
     this.#send({ purpose: 'request', bytes, operation, body, reason: 0 });
   }

@@ -88,7 +88,10 @@ export class Assembly {
     const [first] = engines;
     check(first !== undefined, 'engine-crash', () => 'a cluster of nobody');
     this.slots = first.slots;
-    this.history = new History(this.world, this.#subject.reference, first);
+    const { isBlind } = options;
+    const testimony = this.#subject.testimony?.();
+    const checks = { ...first, testimony, isBlind };
+    this.history = new History(this.world, this.#subject.reference, checks);
     this.audit = new PeerAudit(this.world, this.history, {
       replicaCount,
       replicationQuorum: quorums.replication,

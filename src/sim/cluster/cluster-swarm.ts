@@ -84,6 +84,7 @@ export const CLUSTER_SWARM_COUNTERS: readonly Counter[] = [
   'pings',
   'pulses',
   'rootsCompared',
+  'testimonies',
   'peerMessages',
   'durableStatesRead',
   'coresPartial',

@@ -41,6 +41,11 @@ export interface ClusterOptions {
   readonly core?: readonly number[];
   /** The core cannot hear the others, nor they the core. Default: as it happens to be. */
   readonly isCoreAlone?: boolean;
+  /**
+   * Replies are not compared with what was applied, so that only clients can tell that something
+   * went wrong: for trying out what their testimony is worth. Default: false.
+   */
+  readonly isBlind?: boolean;
   /** Virtual time until faults end even if requests are left, nanoseconds. */
   readonly faultsNs?: number;
   /** Virtual time for the core, and then for all, to come to one state, nanoseconds. */

@@ -6,8 +6,8 @@
  * Reading order: `operation` (what a history is), `model` (what it is held against), `check` (the
  * way in), `verdict` (what comes out). Inside: `timeline`, `states` and `visited` are the search's
  * tools, `search` is the search, `offence` finds the shortest reason. `models/` are those of a
- * register, a key-value store, a counter, a queue and a lock with fencing tokens; `exchange/` writes
- * histories down as JSON and EDN, and reads them.
+ * register, a key-value store, a counter, a queue and a lock with fencing tokens; `exchange/`
+ * writes histories down as JSON and EDN, and reads them.
  */
 export { type CheckOptions, checkLinearizable } from './check.ts';
 export { eventsFromEdn, eventsToEdn } from './exchange/edn.ts';

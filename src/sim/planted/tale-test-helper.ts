@@ -6,6 +6,7 @@ import type { Geometry, Parts } from '../../vsr/index.ts';
 import { clusterQuorums } from '../cluster/cluster-swarm.ts';
 import { GEOMETRY_SMALL, replicaSetup } from '../replica-setup.ts';
 import { Script } from '../script/script.ts';
+import type { SubjectFactory } from '../subjects/subject.ts';
 import { counterSubject } from '../subjects/subjects.ts';
 import type { Plant } from './plants-test-helper.ts';
 
@@ -14,6 +15,9 @@ export interface TaleOptions {
   readonly clients?: number;
   readonly geometry?: Geometry;
   readonly isRotting?: boolean;
+  readonly isBlind?: boolean;
+  /** Default: the counter. */
+  readonly subject?: SubjectFactory;
 }
 
 export class Tale extends Script {

@@ -43,6 +43,8 @@ export interface ScriptOptions {
   readonly seed?: number;
   /** Files will be damaged: what was acknowledged may be missing in one. */
   readonly isRotting?: boolean;
+  /** Only what clients see is judged, see `ClusterOptions`. */
+  readonly isBlind?: boolean;
   readonly trace?: (line: string) => void;
 }
 
@@ -68,6 +70,7 @@ export class Script {
       quorums,
       subject,
       trace,
+      isBlind: options.isBlind ?? false,
       ...(clocks === undefined ? {} : { clocks }),
       client: { repeats: 0, pings: 0, think: { minNs: 0, maxNs: 0 } },
       network: {

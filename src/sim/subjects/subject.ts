@@ -4,6 +4,7 @@
  */
 import type { Machine } from '../../engine/index.ts';
 import type { Prng, U64 } from '../../stdx/index.ts';
+import type { Testimony } from '../checks/testimony.ts';
 
 /** What a reference has to offer: the part of a machine that decides what clients see. */
 export type ReferenceMachine = Pick<Machine, 'reserve' | 'apply' | 'root' | 'due'>;
@@ -40,6 +41,8 @@ export interface Subject {
   /** A machine that has applied nothing: one for each life of an engine. */
   machine(): Machine;
   workload(options: WorkloadOptions): Workload;
+  /** What is to judge the clients' view of a run. Default: nothing does. */
+  testimony?(): Testimony;
 }
 
 /** A new subject for each run: runs share nothing. */

@@ -18,6 +18,7 @@ import { createChecksum, EvictionReason } from '../../wire/index.ts';
 import { ModelMachine } from '../ledger-model/index.ts';
 import { makeRequest, malformed, Picker, type Scenario } from '../ledger-workload/index.ts';
 import type { Demand, InvalidDemand, Subject, SubjectFactory, WorkloadOptions } from './subject.ts';
+import { counterTestimony, keyValueTestimony } from './testimonies.ts';
 import { CounterTwin, KeyValueTwin } from './twins.ts';
 
 const NOTHING = new Uint8Array(0);
@@ -27,6 +28,7 @@ export function counterSubject(): Subject {
   return {
     reference: new CounterTwin(),
     machine: () => new CounterMachine(),
+    testimony: counterTestimony,
     workload: ({ prng, bodySizeMax }) => ({
       next: () => {
         if (prng.chance(1, 5)) return { operation: COUNTER_READ, body: NOTHING };
@@ -44,6 +46,7 @@ export function keyValueSubject(): Subject {
   return {
     reference: new KeyValueTwin(checksum),
     machine: () => new KeyValueMachine(checksum),
+    testimony: keyValueTestimony,
     workload: ({ prng, bodySizeMax }) => ({
       next: () => {
         const key = `key ${prng.below(40)}`;

@@ -43,6 +43,8 @@ export const COUNTERS = [
   'noSpace',
   'halts',
   'rootsCompared',
+  'testimonies',
+  'testimoniesUnclear',
 ] as const;
 
 /** Likewise, of runs with several replicas. */

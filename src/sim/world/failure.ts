@@ -17,6 +17,7 @@
  * - `double-apply`: a request was executed more than once, or an operation that nobody asked for.
  * - `order`: operation numbers are not contiguous or timestamps do not increase.
  * - `divergence`: reply, root or digest differ from the reference machine that applied the same.
+ * - `linearizability`: no order of the operations explains what clients were told.
  * - `eviction`: a client was evicted without reason, or with the wrong one.
  * - `fork`: two prepares at one place of one view, or committed at one place of the log.
  * - `view`: a view that is not durable, is older than one before, or has two primaries.
@@ -37,6 +38,7 @@ export type FailureCode =
   | 'double-apply'
   | 'order'
   | 'divergence'
+  | 'linearizability'
   | 'eviction'
   | 'fork'
   | 'view'

@@ -195,7 +195,8 @@ test('EDN is written the way others read it', () => {
 test('without times, the order of events is that of time', () => {
   const text = `[{"process":1,"type":"invoke","f":"read"},
     {"process":2,"type":"invoke","f":":write","value":4},
-    {"process":1,"type":"ok","f":"read","value":null},{"process":2,"type":"ok","f":"write","value":4}]`;
+    {"process":1,"type":"ok","f":"read","value":null},
+    {"process":2,"type":"ok","f":"write","value":4}]`;
   assert.deepEqual(eventsToHistory(eventsFromJson(text), registerFormat), [
     { process: 1, input: { f: 'read' }, call: 0, return: 2, output: null },
     { process: 2, input: { f: 'write', value: 4 }, call: 1, return: 3, output: null },

@@ -1,7 +1,7 @@
 /**
- * Values of events in text. JSON's, so that both syntaxes can hold them. EDN knows keywords as well:
- * they are strings that begin with a colon here, and such strings are keywords there, so nothing is
- * lost on the way through either.
+ * Values of events in text. JSON's, so that both syntaxes can hold them. EDN knows keywords as
+ * well: they are strings that begin with a colon here, and such strings are keywords there, so
+ * nothing is lost on the way through either.
  */
 import { demand } from '../history-error.ts';
 import { VALUE_DEPTH_MAX } from '../limits.ts';
