@@ -82,6 +82,11 @@ const cases: { readonly [name: string]: Case } = {
     story: stories.checkpointHeldUp,
     found: /commitMax is/,
   },
+  'a copied checkpoint is named before it is durable': {
+    plant: plants.namesCopyBeforeFlush,
+    story: stories.cutAfterCopy,
+    found: /^engine-halt: .* storage-corrupt/,
+  },
   '30: a primary begins with commits in flight': {
     plant: plants.beginsWithCommitsInFlight,
     story: stories.stalledAtCheckpoint,

@@ -8,6 +8,7 @@ import { PIPELINE_MAX } from '../../engine/index.ts';
 import { bytesEqual, readSafeU64 } from '../../stdx/index.ts';
 import type { Parts } from '../../vsr/index.ts';
 import { OPERATION_RESERVED } from '../../vsr/message.ts';
+import { Part } from '../../vsr/outbox.ts';
 import { isPrepareHeader } from '../../vsr/peer-message.ts';
 import { type Selection, selectLog, type Vote } from '../../vsr/view-change/log-selection.ts';
 import { HEADER_SIZE, PrepareOffset } from '../../wire/index.ts';
@@ -209,6 +210,16 @@ export function resumesItsView(parts: Parts): void {
         begin();
       });
     }
+  };
+}
+
+/** A copied checkpoint is named although its manifest and its blocks are in the disk's cache. */
+export function namesCopyBeforeFlush({ outbox, sync }: Parts): void {
+  const flush = outbox.flush.bind(outbox);
+  outbox.flush = (part) => {
+    if (part !== Part.sync) return flush(part);
+    sync.onFlushed();
+    return 0;
   };
 }
 

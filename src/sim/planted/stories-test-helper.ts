@@ -364,6 +364,20 @@ export const checkpointHeldUp: Story = (plant) => {
   endsWell(t);
 };
 
+/** Power is cut where a checkpoint was copied, as soon as the superblock names it. */
+export const cutAfterCopy: Story = (plant) => {
+  const [t, , [, , last]] = three(plant, 1);
+  t.stop(last);
+  t.request(120);
+  t.until(() => t.isAnswered, 60_000);
+  t.open(last);
+  // One step at a time.
+  while (t.count('selfRestarts') === 0) t.until(() => true);
+  t.crash(last, 'old');
+  t.open(last);
+  endsWell(t);
+};
+
 /**
  * Of a journal alone: its one slot is to hold A, then B, then A again, before any of it is done.
  */
