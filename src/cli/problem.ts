@@ -33,6 +33,11 @@ export interface Situation {
   readonly addresses?: string;
 }
 
+/** What helps one of two replicas, which cannot recover. */
+const LAST_COPY_ONLY =
+  'only a copy made after this replica had stopped for the last time may be put back, an older ' +
+  'one has forgotten what was acknowledged; what recovering takes';
+
 interface Advice {
   readonly exitCode: ExitCode;
   /** Ends the line: what to do, a colon, a command. */
@@ -77,7 +82,7 @@ function adviseFile(code: string, error: Error, situation: Situation): Advice | 
     case 'ERR_DATA_FILE_CORRUPT':
       return {
         exitCode: ExitCode.fileCorrupt,
-        next: corruptNext(situation, file, format),
+        next: corruptNext(situation, file),
       };
     case 'ERR_FORMAT_VERSION':
       return { exitCode: ExitCode.formatVersion, next: 'compare with: roundelay version' };
@@ -181,14 +186,28 @@ function devMissingNext(error: Error, folder: string): string {
   return `put it back, or begin anew beside it: roundelay dev --directory=${folder}.new`;
 }
 
-function corruptNext(situation: Situation, file: string, format: string): string {
-  const restore = 'restore it from a copy, or begin anew beside it';
-  if (situation.command === 'dev') return `${restore}: roundelay dev --directory=${file}.new`;
+function corruptNext(situation: Situation, file: string): string {
+  const { command, addresses = '' } = situation;
+  const restore = 'restore it from its newest copy, or begin anew beside it';
+  if (command === 'dev') return `${restore}: roundelay dev --directory=${file}.new`;
   const found = statSync(file, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return `name a data file: ls ${file}`;
   // Beside a device is no place for data.
   if (found?.isFile() === false) return `name a data file, or create one: ${formatIn('.')}`;
-  return `${restore}: ${format}.new`;
+  const replicaCount = addresses.split(',').length;
+  if (replicaCount > 1) return damagedNext(file, replicaCount, addresses);
+  const format = 'roundelay format --cluster=<id> --replica=0 --replica-count=1';
+  return `${restore}: ${format} ${file}.new`;
+}
+
+/** A replica that has forgotten what it acknowledged takes it from the others, too. */
+function damagedNext(file: string, replicaCount: number, addresses: string): string {
+  if (replicaCount === 2) return `${LAST_COPY_ONLY}: roundelay recover --help`;
+  return (
+    'never put back an old copy, which has forgotten what this replica acknowledged; while the ' +
+    `others run: mv ${file} ${file}.damaged && roundelay recover --cluster=<id> ` +
+    `--replica=<index> --replica-count=${replicaCount} --addresses=${addresses} ${file}`
+  );
 }
 
 function formatIn(folder: string): string {

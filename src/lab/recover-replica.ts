@@ -76,7 +76,8 @@ function refuseSmall(replicaCount: number): void {
   if (replicaCount > 2) return;
   throw new RecoverRefusedError(
     'of two replicas both are needed to commit anything, so the one that is left cannot vouch for ' +
-      'what the lost one had acknowledged: the lost file itself, or a copy of it, has to come back',
+      'what the lost one had acknowledged: the lost file itself has to come back, or a copy that ' +
+      'was made after its replica had stopped for the last time; an older one is not safe',
   );
 }
 

@@ -3,7 +3,7 @@
  * fit, a replica alone, a lost file, and the cluster that `dev` makes.
  */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { ExitCode } from '../../src/cli/exit-codes.ts';
@@ -90,11 +90,33 @@ test('A05: one of two waits, says for what, and recover says why it cannot help'
     const refused = await run(['recover', ...which, addresses, lost]);
     assert.equal(refused.code, ExitCode.recoverRefused);
     assert.match(refused.stderr, /^error: of two replicas both are needed/);
+    assert.match(refused.stderr, /a copy that was made after its replica had stopped/);
     assert.equal(existsSync(lost), false);
     assert.equal(isAlive(server.child.pid ?? 0), true, 'it keeps running');
     const ended = await server.end();
     assert.equal(ended.code, 0);
     assert.ok(ended.ms < 2_000);
+  });
+});
+
+test('a damaged file of a cluster is never to be replaced by an old copy', async () => {
+  await inFolder(async (folder) => {
+    const file = join(folder, 'f1');
+    await format(file, 1, 3);
+    for (const sizeBytes of [5_000, 0]) {
+      truncateSync(file, sizeBytes);
+      const damaged = await run(['start', '--addresses=3000,3001,3002', file]);
+      assert.equal(damaged.code, ExitCode.fileCorrupt);
+      assert.match(damaged.stderr, /; never put back an old copy, .*; while the others run: /);
+      const moved = `mv ${file} ${file}.damaged && roundelay recover --cluster=<id> `;
+      const flags = '--replica=<index> --replica-count=3 --addresses=3000,3001,3002';
+      assert.ok(damaged.stderr.endsWith(`: ${moved}${flags} ${file}\n`), damaged.stderr);
+      assert.doesNotMatch(damaged.stderr, /format|restore/);
+    }
+    const two = await run(['start', '--addresses=3000,3001', file]);
+    assert.match(two.stderr, /; only a copy made after this replica had stopped .*: roundelay rec/);
+    const one = await run(['start', '--addresses=3000', file]);
+    assert.match(one.stderr, /; restore it from its newest copy.* --cluster=<id> .*f1\.new\n$/);
   });
 });
 
