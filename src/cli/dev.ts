@@ -84,7 +84,7 @@ async function runAlone(options: Options): Promise<void> {
 }
 
 async function runCluster(options: Options, replicaCount: number): Promise<void> {
-  const { DevCluster } = await import('../lab/dev-cluster.ts');
+  const { DevCluster, ReplicaEndedError } = await import('../lab/dev-cluster.ts');
   const { freePorts } = await import('../lab/free-ports.ts');
   const { ownLauncher } = await import('../lab/temporary-cluster.ts');
   const first = options.port;
@@ -97,6 +97,7 @@ async function runCluster(options: Options, replicaCount: number): Promise<void>
     first === 0 ? await freePorts(replicaCount) : replicas.map((replica) => first + replica);
   const levels = options.verbose === true ? [] : ['--log-warn'];
   const directory = resolve(options.directory);
+  const lines = new HeldLines();
   await serve(
     () =>
       DevCluster.start({
@@ -105,14 +106,36 @@ async function runCluster(options: Options, replicaCount: number): Promise<void>
         development: options.development === true,
         launcher: ownLauncher(),
         flags: ['--log-text', ...levels],
-        onLine: (replica, line) => process.stderr.write(`[${replica}] ${line}\n`),
+        onLine: (replica, line) => lines.add(`[${replica}] ${line}\n`),
         onDeath: (replica, end) => tellDeath(replica, end, directory, ports),
+      }).catch((error: unknown) => {
+        // What it says is the error; the rest is what its end did to the others.
+        const isTold = error instanceof ReplicaEndedError && error.end.error !== '';
+        if (!isTold) lines.release();
+        throw error;
       }),
     (cluster: DevCluster) => {
+      lines.release();
       const where = relative(process.cwd(), directory);
       announce(cluster.addresses.split(','), `${replicaCount} replicas, data in ${where}`);
     },
   );
+}
+
+/** Lines of replicas, not shown until it is known whether they start. */
+class HeldLines {
+  #held: string[] | null = [];
+
+  add(line: string): void {
+    if (this.#held === null) process.stderr.write(line);
+    else this.#held.push(line);
+  }
+
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const line of held) process.stderr.write(line);
+  }
 }
 
 function tellDeath(

@@ -56,6 +56,8 @@ export class ClusterProcesses {
   readonly #options: ClusterProcessesOptions;
   readonly #ports: number[];
   readonly #slots: readonly Slot[];
+  /** For good: nobody waits any more. */
+  #isStopped: boolean = false;
 
   constructor(options: ClusterProcessesOptions) {
     const { files, ports } = options;
@@ -134,7 +136,7 @@ export class ClusterProcesses {
     slot.isPaused = !slot.child.kill('SIGCONT');
   }
 
-  /** Of each replica, in order; `null`: it does not answer. */
+  /** Of each replica, in order; `null`: it does not answer, or another process does at its port. */
   statuses(): Promise<(ReplicaReport | null)[]> {
     const cluster = this.#options.cluster ?? 0n;
     return Promise.all(
@@ -142,7 +144,8 @@ export class ClusterProcesses {
         if (child === null || isPaused) return null;
         const address = { host: '127.0.0.1', port: this.#ports[replica] };
         const options = { address, cluster, timeoutMs: STATUS_TIMEOUT_MS };
-        return await requestStatus(options).catch(() => null);
+        const report = await requestStatus(options).catch(() => null);
+        return report?.['pid'] === child.pid ? report : null;
       }),
     );
   }
@@ -159,6 +162,7 @@ export class ClusterProcesses {
   async ready(timeoutMs: number = READY_TIMEOUT_MS): Promise<number> {
     const deadlineMs = performance.now() + timeoutMs;
     for (;;) {
+      if (this.#isStopped) throw new TemporaryClusterError('stopped before it was ready');
       const statuses = await this.statuses();
       const primary = primaryOf(statuses);
       const view = primary === null ? null : statuses[primary]?.['view'];
@@ -177,6 +181,7 @@ export class ClusterProcesses {
 
   /** Ends all processes as an operator would. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     await Promise.all(this.#slots.map(({ replica }) => this.end(replica, 'SIGTERM')));
   }
 

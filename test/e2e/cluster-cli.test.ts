@@ -3,7 +3,9 @@
  * fit, a replica alone, a lost file, and the cluster that `dev` makes.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { ExitCode } from '../../src/cli/exit-codes.ts';
@@ -250,6 +252,39 @@ test('the replicas of dev end with it, even by kill -9', async () => {
   });
 });
 
+test('dev is not taken in by what answers at its ports, and ends at once', async () => {
+  await inFolder(async (folder) => {
+    const first = await portsInRow(3);
+    const start = (directory: string): Running => {
+      const flags = [`--port=${first}`, `--directory=${directory}`, '--development'];
+      return new Running(['dev', ...flags], { cwd: folder });
+    };
+    const other = start('other');
+    await other.saw(/ledger ready at/);
+    const taken = await start('data').ended;
+    await other.end();
+    const blocker = createServer().listen(first + 1, '127.0.0.1');
+    await once(blocker, 'listening');
+    const one = await start('data').ended;
+    blocker.close();
+    for (const { code, stdout, stderr, ms } of [taken, one]) {
+      assert.equal(code, ExitCode.addressInUse, stderr);
+      assert.equal(stdout, '');
+      assert.match(stderr, /^error: cannot listen on [^\n]+: roundelay dev --port=0\n$/);
+      assert.ok(ms < 10_000, `took ${ms} ms to end`);
+    }
+  });
+});
+
+/** A port that is free, and as many after it. */
+async function portsInRow(count: number): Promise<number> {
+  for (;;) {
+    const [first = 0] = await freePorts(1);
+    const row = Array.from({ length: count }, (_, i) => isListening(first + i));
+    if (!(await Promise.all(row)).includes(true)) return first;
+  }
+}
+
 test('dev tells what keeps it from starting, on one line, with a way out', async () => {
   await inFolder(async (folder) => {
     const start = (...flags: string[]): Running => new Running(['dev', ...flags], { cwd: folder });
@@ -261,6 +296,8 @@ test('dev tells what keeps it from starting, on one line, with a way out', async
     const taken = await start(`--port=${port}`, '--directory=other', '--development').ended;
     assert.equal(taken.code, ExitCode.addressInUse);
     assert.match(taken.stderr, /error: .*in use; take free ports: roundelay dev --port=0\n$/);
+    assert.equal(taken.stderr.split('\n').length, 2, 'the error alone');
+    assert.equal(taken.stdout, '');
     await dev.end();
     const few = await start('--port=0', '--replica-count=5').ended;
     assert.equal(few.code, ExitCode.fileMismatch);
