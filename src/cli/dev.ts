@@ -61,7 +61,7 @@ async function run(options: Options): Promise<void> {
   } catch (error) {
     const flags = directory === DIRECTORY_DEFAULT ? '' : ` --directory=${directory}`;
     const samePort = port === PORT_DEFAULT ? '' : ` --port=${port}`;
-    throw explain(await replicaError(error), {
+    throw explain(await explainReplica(error, options), {
       command: 'dev',
       file: directory,
       dev: { flags, samePort },
@@ -150,16 +150,49 @@ function tellDeath(
 }
 
 /** The error of a replica that ended is its own last line, with its exit code. */
-async function replicaError(error: unknown): Promise<unknown> {
+async function explainReplica(error: unknown, options: Options): Promise<unknown> {
   const { ReplicaEndedError } = await import('../lab/dev-cluster.ts');
-  if (!(error instanceof ReplicaEndedError)) return error;
+  const lost = await explainFile(error, options);
+  if (lost !== null || !(error instanceof ReplicaEndedError)) return lost ?? error;
   const { end } = error;
   const known = Object.values(ExitCode).find((code) => code === end.code);
   const isAddress = known === ExitCode.addressInUse || known === ExitCode.addressUnavailable;
   // Its advice is for `start`.
-  const [problem = ''] = error.message.split('; ');
-  const text = isAddress ? `${problem}; take free ports: roundelay dev --port=0` : error.message;
+  const text = isAddress
+    ? `${problemOf(error)}; take free ports: roundelay dev --port=0`
+    : error.message;
   return new CliError(text, known ?? ExitCode.clusterFailed);
+}
+
+/** A file of the cluster that is lost or damaged, as found here or by its replica; or `null`. */
+async function explainFile(error: unknown, options: Options): Promise<CliError | null> {
+  const { ReplicaEndedError, surveyDevFiles } = await import('../lab/dev-cluster.ts');
+  const { DataFileCorruptError, DataFileMissingError } = await import('../io/index.ts');
+  const isLost = error instanceof DataFileMissingError;
+  let replica: number | null = null;
+  if (isLost || error instanceof DataFileCorruptError) replica = replicaOf(error.path);
+  else if (!(error instanceof ReplicaEndedError)) return null;
+  else if (error.end.code === ExitCode.fileCorrupt) replica = error.replica;
+  if (replica === null) return null;
+  const { lostFileNext } = await import('./shared/dev-file.ts');
+  const directory = resolve(options.directory);
+  const port = options.port === 0 ? PORT_DEFAULT : options.port;
+  const lost = { replica, isDamaged: !isLost, directory, folder: options.directory, port };
+  const next = lostFileNext(lost, await surveyDevFiles(directory));
+  if (next === null) return null;
+  const code = isLost ? ExitCode.fileMissing : ExitCode.fileCorrupt;
+  return new CliError(`${problemOf(error)}; ${next}`, code);
+}
+
+/** `null`: it is not the name of a replica's file. */
+function replicaOf(path: string): number | null {
+  const digit = /0_(\d)\.roundelay$/.exec(path)?.[1];
+  return digit === undefined ? null : Number(digit);
+}
+
+/** The line of an error without what it advises. */
+function problemOf(error: Error): string {
+  return error.message.split('; ')[0] ?? '';
 }
 
 function announce(addresses: readonly string[], about: string): void {

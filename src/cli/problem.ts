@@ -62,7 +62,7 @@ function adviseFile(code: string, error: Error, situation: Situation): Advice | 
   const format = `roundelay format --cluster=0 --replica=0 --replica-count=1 ${file}`;
   switch (code) {
     case 'ERR_DATA_FILE_MISSING':
-      return { exitCode: ExitCode.fileMissing, next: missingNext(error, situation, format) };
+      return { exitCode: ExitCode.fileMissing, next: missingNext(situation, format) };
     case 'ERR_DATA_FILE_EXISTS': {
       const own = situation.addresses ?? '3000';
       return {
@@ -165,25 +165,17 @@ function adviseNetwork(code: string, error: Error, situation: Situation): Advice
   }
 }
 
-function missingNext(error: Error, situation: Situation, format: string): string {
+function missingNext(situation: Situation, format: string): string {
   const { command, addresses = '' } = situation;
   const file = situation.file ?? 'FILE';
-  if (/^(benchmark|experiment)/.test(command)) return `make it: mkdir -p ${file}`;
+  if (/^(benchmark|dev|experiment)/.test(command)) return `make it: mkdir -p ${file}`;
   if (command === 'format') return `make the folder: mkdir -p ${dirname(file)}`;
-  if (command === 'dev') return devMissingNext(error, file);
   const count = addresses.split(',').length;
   if (count === 1) return `create it: ${format}`;
   return (
     'create it, if the cluster is new (a lost file is made again by `roundelay recover`): ' +
     `roundelay format --cluster=<id> --replica=<index> --replica-count=${count} ${file}`
   );
-}
-
-/** The folder cannot be made, or one of the files in it was lost. */
-function devMissingNext(error: Error, folder: string): string {
-  const path = 'path' in error && typeof error.path === 'string' ? error.path : folder;
-  if (!path.endsWith('.roundelay')) return `make it: mkdir -p ${folder}`;
-  return `put it back, or begin anew beside it: roundelay dev --directory=${folder}.new`;
 }
 
 function corruptNext(situation: Situation, file: string): string {

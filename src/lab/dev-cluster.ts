@@ -12,6 +12,8 @@ import { assert } from '../stdx/index.ts';
 import { ClusterProcesses, endText, type Launcher, type ProcessEnd } from './cluster-processes.ts';
 import { TemporaryClusterError } from './errors.ts';
 
+const REPLICAS_MAX = 6;
+
 export interface DevClusterOptions {
   readonly directory: string;
   /** In the order of the replicas; as many as there are. */
@@ -29,10 +31,12 @@ export interface DevClusterOptions {
 /** Why the whole cluster ended, or did not start: one of its processes did. */
 export class ReplicaEndedError extends TemporaryClusterError {
   override readonly name: string = 'ReplicaEndedError';
+  readonly replica: number;
   readonly end: ProcessEnd;
 
-  constructor(end: ProcessEnd) {
+  constructor(replica: number, end: ProcessEnd) {
     super(endText(end));
+    this.replica = replica;
     this.end = end;
   }
 }
@@ -44,11 +48,31 @@ export function devFile(directory: string, replica: number): string {
 
 /** How many replicas the files of a folder are for; `null`: there are none. */
 export async function devReplicaCount(directory: string): Promise<number | null> {
-  for (let replica = 0; replica < 6; replica++) {
+  for (let replica = 0; replica < REPLICAS_MAX; replica++) {
     const path = devFile(directory, replica);
     if (existsSync(path)) return (await inspectDataFile(path, {})).replicaCount;
   }
   return null;
+}
+
+/** What there is in a folder some of whose files cannot be used. */
+export interface DevFiles {
+  /** `null`: no file says. */
+  readonly replicaCount: number | null;
+  /** Replicas whose files look well, as far as their superblocks tell. */
+  readonly intact: readonly number[];
+}
+
+export async function surveyDevFiles(directory: string): Promise<DevFiles> {
+  const intact: number[] = [];
+  let replicaCount: number | null = null;
+  for (let replica = 0; replica < REPLICAS_MAX; replica++) {
+    const info = await inspectDataFile(devFile(directory, replica), {}).catch(() => null);
+    if (info === null) continue;
+    replicaCount ??= info.replicaCount;
+    intact.push(replica);
+  }
+  return { replicaCount, intact };
 }
 
 export class DevCluster {
@@ -116,7 +140,7 @@ export class DevCluster {
 
   #onDeath(replica: number, end: ProcessEnd, { onDeath }: DevClusterOptions): void {
     const isLast = this.#processes.pids.every((pid) => pid === 0);
-    if (!this.#isReady || isLast) this.#ended.resolve(new ReplicaEndedError(end));
+    if (!this.#isReady || isLast) this.#ended.resolve(new ReplicaEndedError(replica, end));
     else onDeath(replica, end);
   }
 }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
@@ -302,11 +302,46 @@ test('dev tells what keeps it from starting, on one line, with a way out', async
     const few = await start('--port=0', '--replica-count=5').ended;
     assert.equal(few.code, ExitCode.fileMismatch);
     assert.match(few.stderr, /was formatted for 3 replicas/);
+  });
+});
+
+test('dev tells how the others make a lost or damaged file again', async () => {
+  await inFolder(async (folder) => {
+    const first = await portsInRow(3);
+    const dev = (): Running => new Running(['dev', `--port=${first}`], { cwd: folder });
+    mkdirSync(join(folder, 'data'));
+    const all = [0, 1, 2].map((one) => join(folder, 'data', `0_${one}.roundelay`));
+    await Promise.all(all.map((path, replica) => format(path, replica, 3)));
     const file = join(folder, 'data', '0_1.roundelay');
     renameSync(file, join(folder, 'aside'));
-    const lost = await start('--port=0').ended;
+    const lost = await dev().ended;
     assert.equal(lost.code, ExitCode.fileMissing);
-    assert.match(lost.stderr, /0_1\.roundelay does not exist; put it back/);
+    assert.match(
+      lost.stderr,
+      /0_1\.roundelay does not exist; put no old copy back; run the others /,
+    );
     assert.equal(existsSync(file), false, 'a lost file is never made anew');
+    const commands = [
+      ...lost.stderr.matchAll(/roundelay ((?:start|recover) [^)\n]*?)(?= and |[)\n])/g),
+    ];
+    const [one, two, recover] = commands.map(([, text = '']) => text.split(' '));
+    const others = [one, two].map((words = []) => new Running(words, { cwd: folder }));
+    const made = await run(recover ?? [], { cwd: folder });
+    assert.equal(made.code, 0, made.stderr);
+    for (const other of others) await other.end();
+    const again = dev();
+    await again.saw(/ledger ready at .*3 replicas/);
+    await again.end();
+    truncateSync(file, 100);
+    const damaged = await dev().ended;
+    assert.equal(damaged.code, ExitCode.fileCorrupt);
+    assert.match(damaged.stderr, /: mv data\/0_1\.roundelay \S+\.damaged && roundelay recover /);
+    truncateSync(join(folder, 'data', '0_0.roundelay'), 100);
+    const few = await dev().ended;
+    assert.match(
+      few.stderr,
+      /too few .* a copy made after .*: roundelay dev --directory=.*\.new\n$/,
+    );
+    assert.doesNotMatch(few.stderr, /recover/);
   });
 });
