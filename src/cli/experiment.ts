@@ -2,7 +2,6 @@
  * `roundelay experiment`: flags in, a table, JSON and a picture out. The experiments themselves are
  * the laboratory's.
  */
-import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { Command } from 'commander';
 import type {
@@ -15,6 +14,7 @@ import type {
 import { folder, integer, usage } from './arguments.ts';
 import { ExitCode } from './exit-codes.ts';
 import { explain } from './problem.ts';
+import { requireWritable, writeOutput } from './shared/output-file.ts';
 import { openProgress, type Progress } from './shared/progress.ts';
 import { abortOnSignal } from './shutdown.ts';
 import { topologies } from './start.ts';
@@ -147,6 +147,8 @@ async function run(options: Options): Promise<void> {
   if (development && options.transferBatchSize > DEVELOPMENT_BATCH_MAX) {
     throw usage(`with --development at most ${DEVELOPMENT_BATCH_MAX} transfers fit into a request`);
   }
+  requireWritable('--json', options.json);
+  requireWritable('--svg', options.svg);
   const progress = await openProgress('runs', lab.planSteps(cells, rounds).length);
   try {
     const result = await lab.runDeadReplica(
@@ -155,9 +157,9 @@ async function run(options: Options): Promise<void> {
       abortOnSignal().signal,
     );
     progress.stop();
-    writeOutputs(options, result, lab);
     console.log(await cellTables(result.cells));
     console.log(calibrationLine(result.calibration));
+    writeOutputs(options, result, lab);
     const isBroken = result.runs.some((one) => one.result.error !== null);
     if (isBroken) process.exitCode = ExitCode.loadFailed;
   } catch (error) {
@@ -200,11 +202,10 @@ async function hooksFor(progress: Progress): Promise<DeadReplicaHooks> {
 
 function writeOutputs(options: Options, result: DeadReplicaResult, lab: Lab): void {
   const { json, svg } = options;
-  if (svg !== undefined) writeFileSync(svg, lab.drawDeadReplica(result));
-  if (json === undefined) return;
-  const goals = result.cells.flatMap(lab.goalsOf);
-  writeFileSync(
-    json,
-    `${JSON.stringify({ experiment: 'dead-replica', options, ...result, goals })}\n`,
-  );
+  if (json !== undefined) {
+    const goals = result.cells.flatMap(lab.goalsOf);
+    const all = { experiment: 'dead-replica', options, ...result, goals };
+    writeOutput('--json', json, `${JSON.stringify(all)}\n`);
+  }
+  if (svg !== undefined) writeOutput('--svg', svg, lab.drawDeadReplica(result));
 }

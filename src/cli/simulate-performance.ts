@@ -2,13 +2,14 @@
  * `roundelay simulate vsr --performance`: how fast clusters are in virtual time, under which
  * trouble; what they promise; and whether anything has become worse since the baselines.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PerformanceFailure } from '../lab/performance.ts';
 import type { Baselines, Comparison, Gate, Scenario, Summary } from '../sim/index.ts';
 import { usage } from './arguments.ts';
 import { ExitCode } from './exit-codes.ts';
 import { CliError } from './problem.ts';
+import { requireWritable, writeOutput } from './shared/output-file.ts';
 import { openProgress } from './shared/progress.ts';
 import { abortOnSignal } from './shutdown.ts';
 
@@ -45,6 +46,8 @@ export async function runPerformanceMatrix(flags: PerformanceFlags): Promise<voi
   if (flags.seed !== undefined) return runOnce(scenarios, flags.seed, flags.trace === true);
   const { GATES, baselinesOf, compare, scenarioName } = await import('../sim/index.ts');
   const { runPerformance } = await import('../lab/performance.ts');
+  const path = flags.baselines ?? BASELINES;
+  const earlier = earlierBaselines(flags, path);
   const seeds = flags.runs ?? (flags.full === true ? RUNS_FULL : RUNS_SMALL);
   const progress = await openProgress('scenarios', scenarios.length);
   const { summaries, failures, seconds } = await runPerformance({
@@ -55,8 +58,7 @@ export async function runPerformanceMatrix(flags: PerformanceFlags): Promise<voi
     signal: abortOnSignal().signal,
   }).finally(() => progress.stop());
   const gates = gatesOf(GATES, summaries, scenarioName);
-  const path = flags.baselines ?? BASELINES;
-  const baselines = flags.updateBaselines === true ? null : readBaselines(path);
+  const baselines = flags.updateBaselines === true ? null : earlier;
   const comparison = baselines === null ? null : compare(summaries, baselines);
   if (flags.json === true) {
     console.log(JSON.stringify({ seeds, scenarios: summaries, failures, gates, comparison }));
@@ -66,7 +68,7 @@ export async function runPerformanceMatrix(flags: PerformanceFlags): Promise<voi
     print(failures, gates, comparison, scenarioName);
   }
   if (flags.updateBaselines === true && failures.length === 0) {
-    const kept = flags.only === undefined ? {} : (readBaselines(path) ?? {});
+    const kept = flags.only === undefined ? {} : earlier;
     writeBaselines(path, { ...kept, ...baselinesOf(summaries) });
   }
   conclude(failures, gates, comparison);
@@ -125,9 +127,33 @@ function gatesOf(
   });
 }
 
+/** Looked at before anything is measured; `null`: there are none, and none were named. */
+function earlierBaselines(flags: PerformanceFlags, path: string): Baselines | null {
+  const isUpdate = flags.updateBaselines === true;
+  if (isUpdate) requireWritable('--update-baselines', path);
+  // What is replaced as a whole may be anything.
+  if (isUpdate && flags.only === undefined) return null;
+  const baselines = readBaselines(path);
+  if (baselines !== null || isUpdate || flags.baselines === undefined) return baselines;
+  throw usage(`--baselines: ${path} does not exist`);
+}
+
 function readBaselines(path: string): Baselines | null {
   if (!existsSync(path)) return null;
-  return JSON.parse(readFileSync(path, 'utf8')) as Baselines;
+  const found = parsed(path);
+  const isObject = typeof found === 'object' && found !== null && !Array.isArray(found);
+  const all = isObject ? Object.values(found) : [null];
+  if (all.every((one) => typeof one === 'object' && one !== null)) return found as Baselines;
+  throw usage(`--baselines: ${path} holds no baselines; make them: add --update-baselines`);
+}
+
+/** `null`: it cannot be read as JSON. */
+function parsed(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
 }
 
 /** One line for each scenario, so that changes can be read. */
@@ -135,7 +161,7 @@ function writeBaselines(path: string, baselines: Baselines): void {
   const lines = Object.entries(baselines).map(([name, figures]) => {
     return `  ${JSON.stringify(name)}: ${JSON.stringify(figures)}`;
   });
-  writeFileSync(path, `{\n${lines.join(',\n')}\n}\n`);
+  writeOutput('--update-baselines', path, `{\n${lines.join(',\n')}\n}\n`);
 }
 
 type Column = readonly [string, (summary: Summary) => string];

@@ -1,6 +1,6 @@
 /** `roundelay experiment` as a user calls it, with loads so small that only the way is tested. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ExitCode } from '../../src/cli/exit-codes.ts';
@@ -74,6 +74,9 @@ test('what makes no sense is refused, with the choices', async () => {
     ['--distance=3', /--distance must be some of none,1,2/],
     ['--replica-count=2', /--replica-count must be a number from 3 to 6/],
     ['--transfer-batch-size=254', /at most 253 transfers fit/],
+    ['--json=/missing/x.json', /--json: \/missing\/x\.json cannot be written: its folder does/],
+    ['--svg=README.md/x.svg', /--svg: README\.md\/x\.svg cannot be written: its folder is a file/],
+    ['--svg=src', /--svg: src is a folder/],
   ] as const) {
     const result = await run(['experiment', 'dead-replica', ...small, flag]);
     assert.equal(result.code, ExitCode.usage, flag);
@@ -82,6 +85,20 @@ test('what makes no sense is refused, with the choices', async () => {
   const bare = await run(['experiment']);
   assert.equal(bare.code, ExitCode.usage);
   assert.match(bare.stderr, /there is dead-replica/);
+});
+
+test('what was measured is shown also when it cannot be written', {
+  skip: !existsSync('/dev/full'),
+  timeout: 120_000,
+}, async () => {
+  await inFolder(async (folder) => {
+    const which = ['--topology=star', '--distance=none', `--directory=${folder}`];
+    const parameters = ['experiment', 'dead-replica', ...small, ...which, '--json=/dev/full'];
+    const { code, stdout, stderr } = await run(parameters, { timeoutMs: 110_000 });
+    assert.equal(code, ExitCode.diskFull, stderr);
+    assert.match(stdout, /calibration: \d+ CPUs, /);
+    assert.match(stderr, /error: --json: \/dev\/full was not written: the disk is full\n$/);
+  });
 });
 
 test('an interrupted experiment leaves nothing behind', { timeout: 60_000 }, async () => {

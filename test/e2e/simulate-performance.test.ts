@@ -55,3 +55,27 @@ test('a scenario that does not exist is a usage error', async () => {
   const { code } = await run(['simulate', 'vsr', '--performance', '--only=mesh']);
   assert.equal(code, ExitCode.usage);
 });
+
+test('baselines that cannot be used are refused before anything is measured', async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, 'baselines.json');
+    writeFileSync(path, 'not JSON');
+    const list = join(folder, 'list.json');
+    writeFileSync(list, '[1]');
+    const lost = join(folder, 'missing', 'x');
+    for (const [flags, text] of [
+      [['--baselines', lost], /--baselines: \S+ does not exist/],
+      [['--baselines', lost, '--update-baselines'], /cannot be written: its folder does not exist/],
+      [['--baselines', folder, '--update-baselines'], /is a folder/],
+      [['--baselines', path], /holds no baselines/],
+      [['--baselines', list], /holds no baselines/],
+      [['--baselines', path, '--update-baselines'], /holds no baselines/],
+    ] as const) {
+      const { code, stdout, stderr } = await run([...measure, ...flags]);
+      assert.equal(code, ExitCode.usage, stderr);
+      assert.match(stderr, text);
+      assert.match(stderr, /^error: [^\n]+\n$/);
+      assert.equal(stdout, '');
+    }
+  });
+});
