@@ -212,7 +212,8 @@ export class SimClient implements LineUser {
     if (readView(bytes) < this.#view) return;
     const reason = bytes[EvictionOffset.reason];
     const flight = this.#inFlight;
-    if (reason === EvictionReason.noSession) {
+    // Too low: its own registration came once more, late, after its session was forgotten.
+    if (reason === EvictionReason.noSession || reason === EvictionReason.sessionTooLow) {
       this.#world.coverage.add('evictions');
       this.#history.onEvicted(this.#session.name);
       if (flight?.purpose === 'request') this.#abandon(flight);

@@ -37,6 +37,9 @@ export class Repair {
   /** Since when op k is known to be missing, at k mod WAITS. */
   readonly #missingOps: Float64Array = new Float64Array(WAITS).fill(-1);
   readonly #missingSinceNs: Float64Array = new Float64Array(WAITS);
+  /** Operation k has come and could not be believed, at k mod WAITS; and when. */
+  readonly #refusedOps: Float64Array = new Float64Array(WAITS).fill(-1);
+  readonly #refusedNs: Float64Array = new Float64Array(WAITS);
   /** How much later than its successor a prepare comes when nothing is wrong, and its variation. */
   #lateNs: number = 0;
   #lateVarNs: number = 0;
@@ -80,6 +83,7 @@ export class Repair {
   /** The log has become another one. */
   reset(): void {
     this.#missingOps.fill(-1);
+    this.#refusedOps.fill(-1);
     this.#headersNs = 0;
     this.#olderHigh = 0;
     this.#isStale = true;
@@ -145,15 +149,18 @@ export class Repair {
     if (known && log.isClean(op)) {
       // The primary asks again because it does not know.
       backup.sendOk(op);
+      if (!log.isCanonical(op)) this.#refuse(op, bytes);
       return;
     }
     if (op <= state.commitMin) return;
-    if (known && !log.isCanonical(op)) return;
+    if (known && !log.isCanonical(op)) {
+      this.#refuse(op, bytes);
+      return;
+    }
     if (!known) {
       const header = bytes.subarray(0, HEADER_SIZE);
       if (!log.accepts(header)) {
-        // Nor are those before it of this view.
-        if (readView(bytes) < member.logView) this.#olderHigh = Math.max(this.#olderHigh, op);
+        this.#refuse(op, bytes);
         return;
       }
       const other = log.header(op);
@@ -169,6 +176,15 @@ export class Repair {
     }
     if (journal.isWriting(op, bytes, 0) || !journal.canWrite) return;
     this.#take(from, message);
+  }
+
+  /** What has come is not known to be the one: its header has to come first. */
+  #refuse(op: number, bytes: Uint8Array): void {
+    const { member, outbox } = this.#parts;
+    this.#refusedOps[op % WAITS] = op;
+    this.#refusedNs[op % WAITS] = outbox.now.monoNs;
+    // Nor are those before it of this view.
+    if (readView(bytes) < member.logView) this.#olderHigh = Math.max(this.#olderHigh, op);
   }
 
   /** Headers that somebody has sent. */
@@ -281,6 +297,9 @@ export class Repair {
       (header !== null && log.isCanonical(op) ? header.subarray(0, 16) : null);
     // Without a checksum only a primary of the same view can be believed, and only of its view.
     if (checksum === null && (viewChange.isRepairing || op <= this.#olderHigh)) return;
+    const slot = op % WAITS;
+    const isRefused = this.#refusedOps[slot] === op;
+    if (checksum === null && isRefused && nowNs < this.#refusedNs[slot] + REPAIR_RETRY_NS) return;
     const times = viewChange.isRepairing ? 2 : 1;
     for (let i = 0; i < times; i++) {
       const replica = this.#budget.take(op, nowNs, this.#holders(op));
