@@ -57,6 +57,16 @@ const cases: readonly (readonly [
     { reason: 'silence' },
     'too few clocks of other replicas have been heard: there is no agreed time',
   ],
+  [
+    'abdicated',
+    { view: 3, reason: 'disk-full' },
+    'this replica gives up view 3: its disk is full, and others have room',
+  ],
+  [
+    'abdicated',
+    { view: 3, reason: 'no-progress' },
+    'this replica gives up view 3: too few others answer it, or its clock is off',
+  ],
   ['checkpoint', { op: 63 }, 'checkpoint at operation 63 written'],
   ['something-new', {}, 'something new'],
 ];

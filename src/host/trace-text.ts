@@ -26,7 +26,10 @@ const sentences: { readonly [event: string]: (fields: TraceFields) => string } =
   'primary-restarted': (fields) =>
     `this replica was the primary of view ${fields['view']}, the cluster chooses anew`,
   abdicated: (fields) =>
-    `this replica gives up view ${fields['view']}: too few others answer it, or its clock is off`,
+    `this replica gives up view ${fields['view']}: ` +
+    (fields['reason'] === 'disk-full'
+      ? 'its disk is full, and others have room'
+      : 'too few others answer it, or its clock is off'),
   'recovering-head': () =>
     'this replica does not know how its log ended, and votes for nothing until a primary tells it',
   'replica-replaced': (fields) =>

@@ -20,6 +20,8 @@ const names = [
   'detector',
   /** The primary gets nothing done and gives up. */
   'abdicate',
+  /** The primary's disk is full: perhaps another one should lead. */
+  'relief',
   /** Votes for leaving a view are forgotten. */
   'votes-expire',
   /** What a view change waits for is asked for again. */

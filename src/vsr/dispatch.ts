@@ -177,6 +177,9 @@ export class Dispatch {
       case 'abdicate':
         primary.onAbdicate();
         break;
+      case 'relief':
+        this.#parts.relief.onDeadline();
+        break;
       case 'votes-expire':
         viewChange.onVotesExpire();
         break;

@@ -22,6 +22,7 @@ import type { Repair } from './repair/repair.ts';
 import type { Responder } from './repair/responder.ts';
 import type { Backup } from './replication/backup.ts';
 import type { Primary } from './replication/primary.ts';
+import type { Relief } from './replication/relief.ts';
 import type { ReplicatedState } from './state.ts';
 import type { SuperblockStore } from './superblock.ts';
 import type { Sync } from './sync/sync.ts';
@@ -52,6 +53,7 @@ export interface Parts {
   readonly heldRequests: HeldRequests;
   readonly primary: Primary;
   readonly backup: Backup;
+  readonly relief: Relief;
   readonly repair: Repair;
   readonly responder: Responder;
   readonly viewChange: ViewChange;

@@ -12,7 +12,7 @@ import { assert, bytesEqual, isZero, readU64, toHex, type U64 } from '../stdx/in
 import { Command, type Message, PeerOffset, readView } from '../wire/index.ts';
 import { recoveredViewOf } from './file/format.ts';
 import type { Parts } from './parts.ts';
-import { buildPeerMessage, peerNumber } from './peer-message.ts';
+import { buildPeerMessage, peerBits, peerNumber } from './peer-message.ts';
 import { traceClocks } from './timing/clock-news.ts';
 import { ClockSync } from './timing/clock-sync.ts';
 import { DEAF_NS } from './timing/intervals.ts';
@@ -23,6 +23,8 @@ interface Peer {
   isDown: boolean;
   /** Under the same index as one that we knew, with another file. */
   isStranger: boolean;
+  /** It has said that its disk is full. */
+  isFull: boolean;
   readonly id: Uint8Array;
   /** What it has executed, as last heard. */
   commitMin: number;
@@ -30,6 +32,8 @@ interface Peer {
   heardNs: number;
 }
 
+/** Among the bits of pings and pongs: the author's disk is full. */
+const FULL = 1;
 /** A machine that was asleep says nothing about the network. */
 const ROUND_TRIP_MAX_NS = 500_000_000;
 
@@ -48,6 +52,7 @@ export class Peers {
       isUp: false,
       isDown: false,
       isStranger: false,
+      isFull: false,
       id: new Uint8Array(16),
       commitMin: 0,
       heardNs: 0,
@@ -77,6 +82,11 @@ export class Peers {
   /** Another file than the one that we know under this index. */
   isStranger(replica: number): boolean {
     return this.#peers[replica].isStranger;
+  }
+
+  /** Its disk is full, as last heard. */
+  isFull(replica: number): boolean {
+    return this.#peers[replica].isFull;
   }
 
   /** Whether acknowledgements and votes of this replica count. */
@@ -115,6 +125,7 @@ export class Peers {
     const peer = this.#peers[replica];
     peer.isUp = false;
     peer.isDown = true;
+    peer.isFull = false;
   }
 
   /** Its progress, from whatever message. */
@@ -171,7 +182,7 @@ export class Peers {
 
   onPing(from: number, bytes: Uint8Array): void {
     const { state, superblock, outbox, pool, member, topology } = this.#parts;
-    this.heardOf(from, peerNumber(bytes, PeerOffset.commitMin));
+    this.#learn(from, bytes);
     const pong = pool.acquire('small');
     if (pong !== null) {
       const fields = {
@@ -179,6 +190,7 @@ export class Peers {
         checkpointOp: superblock.current.checkpoint.op,
         monotonic: peerNumber(bytes, PeerOffset.monotonic),
         wall: outbox.now.wall,
+        bits: this.#ownBits,
       };
       const author = member.authorDurable();
       buildPeerMessage(pong.bytes, Command.pong, author, fields, pool.checksum);
@@ -229,13 +241,23 @@ export class Peers {
 
   onPong(from: number, bytes: Uint8Array): void {
     const { now } = this.#parts.outbox;
-    this.heardOf(from, peerNumber(bytes, PeerOffset.commitMin));
+    this.#learn(from, bytes);
     const sentNs = peerNumber(bytes, PeerOffset.monotonic);
     if (sentNs > now.monoNs) return;
     this.#measure(now.monoNs - sentNs);
     const wall = readU64(bytes, PeerOffset.wall);
     this.clock.learn(from, sentNs, wall, now);
     this.#tickClock();
+  }
+
+  /** What pings and pongs say of their author. */
+  #learn(from: number, bytes: Uint8Array): void {
+    this.heardOf(from, peerNumber(bytes, PeerOffset.commitMin));
+    this.#peers[from].isFull = (peerBits(bytes, PeerOffset.bits) & FULL) !== 0;
+  }
+
+  get #ownBits(): number {
+    return this.#parts.checkpoints.isReadOnly ? FULL : 0;
   }
 
   #tickClock(): void {
@@ -253,6 +275,7 @@ export class Peers {
       checkpointOp: superblock.current.checkpoint.op,
       monotonic: outbox.now.monoNs,
       route,
+      bits: this.#ownBits,
     };
     buildPeerMessage(ping.bytes, Command.ping, member.authorDurable(), fields, pool.checksum);
     this.send(replica, ping);

@@ -39,6 +39,7 @@ import { Repair } from './repair/repair.ts';
 import { Responder } from './repair/responder.ts';
 import { Backup } from './replication/backup.ts';
 import { Primary } from './replication/primary.ts';
+import { Relief } from './replication/relief.ts';
 import { ReplicatedState } from './state.ts';
 import { type ReplicaStatus, statusOf } from './status.ts';
 import { SuperblockStore } from './superblock.ts';
@@ -178,6 +179,7 @@ export class Replica implements Engine {
     repair.advance();
     this.#parts.sync.watch();
     this.#parts.startView.watch();
+    this.#parts.relief.watch();
     primary.settle();
   }
 
@@ -354,6 +356,7 @@ function makeParts(options: ReplicaOptions, release: number): Parts {
   parts.heldRequests = new HeldRequests(parts);
   parts.primary = new Primary(parts, options.harness?.hasPulses ?? true);
   parts.backup = new Backup(parts);
+  parts.relief = new Relief(parts);
   parts.repair = new Repair(parts);
   parts.responder = new Responder(parts);
   parts.viewChange = new ViewChange(parts);

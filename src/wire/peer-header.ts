@@ -4,8 +4,8 @@
  *
  * | command | fields | body |
  * |---|---|---|
- * | ping | commitMin, checkpointOp, monotonic (sender's clock), route | |
- * | pong | commitMin, checkpointOp, monotonic (echo), wall (sender's) | |
+ * | ping | commitMin, checkpointOp, monotonic (sender's clock), route, bits (1: disk full) | |
+ * | pong | commitMin, checkpointOp, monotonic (echo), wall (sender's), bits (1: disk full) | |
  * | prepareOk | op, checksum (of the prepare), commitMin, digest, opHead, bits (received) | |
  * | commit | commitMax, checksum (of that prepare), commitMin, digest, monotonic, checkpointOp | |
  * | startViewChange | | |

@@ -68,7 +68,7 @@ const PLANTS: readonly [string, readonly FailureCode[], ClusterSwarmOptions, Pla
   [
     'prepares are acknowledged before they are written',
     ['not-durable'],
-    three,
+    { replicaCount: 5 },
     ({ log }) => replace(log, 'isClean', (op: number) => log.header(op) !== null),
   ],
   [

@@ -136,6 +136,13 @@ export class Script {
     if (part !== 'header') site.disk.corrupt(prepare[0] as number);
   }
 
+  /** The disk of `replica` is full: its file cannot grow any more; the result takes that back. */
+  fill(replica: number): () => void {
+    const { disk } = this.#site(replica);
+    disk.limit(disk.sizeBytes);
+    return () => disk.limit(Number.MAX_SAFE_INTEGER);
+  }
+
   /** Sets the wall clock of a replica by so much, either way. */
   setClock(replica: number, ms: number): void {
     this.#site(replica).clock.step(ms * MS);

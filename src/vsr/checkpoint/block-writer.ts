@@ -63,9 +63,9 @@ export class BlockWriter {
     this.#outbox = outbox;
   }
 
-  /** The disk is full. */
+  /** The disk is full, also while it is tried again. */
   get isFull(): boolean {
-    return this.#failed.length > 0;
+    return this.#failed.length > 0 || this.#isFullTold;
   }
 
   /** Room for the next block, for {@link write}; `null` while there is none. */
@@ -116,7 +116,7 @@ export class BlockWriter {
     assert(run !== undefined, 'BlockWriter: nobody waits for this write');
     this.#writes.delete(token);
     if (error === null) {
-      this.#isFullTold = false;
+      if (this.#failed.length === 0) this.#isFullTold = false;
       this.#unflushed += run.length;
       run.slot.writes--;
       if (run.slot.writes === 0) run.slot.used = 0;

@@ -225,7 +225,7 @@ export class Primary {
     const { outbox, member, peers } = this.#parts;
     if (!member.isNormalPrimary) return;
     if (peers.isDeaf && !this.#isAbdicating) {
-      this.onAbdicate();
+      this.abdicate('silence');
       return;
     }
     const nowNs = outbox.now.monoNs;
@@ -252,10 +252,16 @@ export class Primary {
 
   /** Nothing gets done here, so somebody else should lead. */
   onAbdicate(): void {
+    const { member, relief, checkpoints } = this.#parts;
+    if (!member.isNormalPrimary || relief.isHopeless) return;
+    this.abdicate(checkpoints.isReadOnly ? 'disk-full' : 'no-progress');
+  }
+
+  /** Falls silent, and calls for another primary. */
+  abdicate(reason: 'silence' | 'no-progress' | 'disk-full'): void {
     const { outbox, member, viewChange } = this.#parts;
-    if (!member.isNormalPrimary) return;
+    if (!this.#isAbdicating) outbox.trace('warn', 'abdicated', { view: member.view, reason });
     this.#isAbdicating = true;
-    outbox.trace('warn', 'abdicated', { view: member.view });
     viewChange.vote();
   }
 
@@ -437,10 +443,9 @@ export class Primary {
 
   #armPrepare(): void {
     const { deadlines, outbox } = this.#parts;
-    const { admission, checkpoints } = this.#parts;
+    const { admission } = this.#parts;
     // A broken disk, a full one, or clocks that disagree: what is begun must also be executed.
-    const isWaiting =
-      this.#pipeline.length > 0 || admission.queueLength > 0 || checkpoints.isReadOnly;
+    const isWaiting = this.#pipeline.length > 0 || admission.queueLength > 0;
     if (!isWaiting) deadlines.clear('abdicate');
     else if (!deadlines.isSet('abdicate')) {
       deadlines.set('abdicate', outbox.now.monoNs + ABDICATE_NS);
