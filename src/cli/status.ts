@@ -64,6 +64,11 @@ async function run(options: Options): Promise<void> {
   if (explained instanceof CliError) process.exitCode = explained.exitCode;
 }
 
+/** What the table says of one replica: names of rows, and what is in them. */
+export function cellsOf(status: ReplicaReport): ReadonlyMap<string, string> {
+  return new Map(rows.map(([name, pick]) => [name, text(pick(status))]));
+}
+
 const rows: readonly (readonly [string, (status: ReplicaReport) => unknown])[] = [
   ['role', (status) => status['role']],
   ['waiting for', waiting],
@@ -98,9 +103,11 @@ function isAlone(status: ReplicaReport): boolean {
 /** What keeps it from committing. */
 function waiting(status: ReplicaReport): string {
   const { connected: have, quorum: need, role } = status;
+  if (status['isReadOnly'] === true) return 'room on its disk';
   if (typeof have === 'number' && typeof need === 'number' && have < need) {
     return `quorum, have ${have} of ${need}`;
   }
+  if (status['isDeaf'] === true) return 'word from the others';
   const isPrimary = role === 'primary';
   if (isPrimary && field(status['clock'], 'isSynchronized') === false) return 'agreement on time';
   return role === 'view-change' || role === 'recovering-head' ? 'a primary' : '';
@@ -118,25 +125,36 @@ function connected(status: ReplicaReport): string {
     .map((link) => {
       const problem = field(link, 'problem');
       const why = typeof problem === 'string' ? ` (${problem})` : '';
-      return `${text(field(link, 'replica'))} ${field(link, 'isUp') === true ? 'yes' : `no${why}`}`;
+      const replica = field(link, 'replica');
+      const isStranger = list(status['strangers']).includes(replica);
+      const isUp = field(link, 'isUp') === true;
+      const state = isStranger ? 'not trusted: another file' : isUp ? 'yes' : `no${why}`;
+      return `${text(replica)} ${state}`;
     })
     .join('\n');
 }
 
-/** How far the clock is off from what the replicas agree on. */
+/** Whether it agrees with the others, and how far which clocks are off from the agreed time. */
 function clock(status: ReplicaReport): string {
   if (isAlone(status)) return '';
   const value = status['clock'];
   if (field(value, 'isSynchronized') !== true) return 'not agreed';
-  const odd = list(field(value, 'sources'))
-    .filter((source) => field(source, 'isOutvoted') === true)
-    .map((source) => `\nreplica ${text(field(source, 'replica'))} is off by ${ms(source)}`);
-  return `agreed${odd.join('')}`;
+  const agreedNs = (number(field(value, 'offsetNsMin')) + number(field(value, 'offsetNsMax'))) / 2;
+  let own = 'agreed';
+  let others = '';
+  for (const source of list(field(value, 'sources'))) {
+    if (field(source, 'isOutvoted') !== true) continue;
+    const offsetNs = number(field(source, 'offsetNs')) - agreedNs;
+    const off = `off by ${Math.round(offsetNs / 1_000_000)} ms`;
+    const replica = field(source, 'replica');
+    if (replica === status['replica']) own = `outvoted, ${off}`;
+    else others += `\nreplica ${text(replica)} is ${off}`;
+  }
+  return own + others;
 }
 
-function ms(source: unknown): string {
-  const offsetNs = field(source, 'offsetNs');
-  return typeof offsetNs === 'number' ? `${Math.round(offsetNs / 1_000_000)} ms` : '';
+function number(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
 }
 
 function list(value: unknown): readonly unknown[] {

@@ -49,6 +49,8 @@ test('another file under the same index is neither heard nor told anything', () 
   bench.sleep(1000);
   const sent = bench.take();
   assert.ok(sent.length > 0 && sent.every(({ to }) => to === 2), 'only the other one is told');
+  const { strangers, peers: connected } = bench.replica.status();
+  assert.deepEqual({ strangers, connected }, { strangers: [0], connected: [2] });
   bench.stop();
 });
 
@@ -106,5 +108,27 @@ test('what the best of them have executed, as many as elect a primary', () => {
   assert.equal(peers.commitMinOfQuorum(), 4);
   peers.heardOf(2, 3);
   assert.equal(peers.commitMinOfQuorum(), 4, 'it does not go back');
+  bench.stop();
+});
+
+test('a disk that is full is known from pings and pongs, until the link ends', () => {
+  const bench = new Bench({ replica: 1, hasClocks: false });
+  const { peers } = bench.parts;
+  bench.tell(0, Command.ping, 0, { monotonic: 1, bits: 1 });
+  bench.tell(2, Command.pong, 0, { bits: 1 });
+  assert.deepEqual([peers.isFull(0), peers.isFull(2)], [true, true]);
+  bench.tell(2, Command.ping, 0, { monotonic: 1 });
+  bench.down(0);
+  assert.deepEqual([peers.isFull(0), peers.isFull(2)], [false, false]);
+  bench.stop();
+});
+
+test('who is connected and not heard of shows as deaf', () => {
+  const bench = new Bench({ replica: 1, hasClocks: false });
+  const isDeaf = (): boolean => bench.replica.status().isDeaf;
+  bench.sleep(2500);
+  assert.deepEqual([isDeaf(), bench.replica.status().connected], [true, 3]);
+  bench.tell(2, Command.ping, 0, { monotonic: 1 });
+  assert.equal(isDeaf(), false);
   bench.stop();
 });

@@ -24,6 +24,10 @@ export interface ReplicaStatus {
   readonly connected: number;
   /** Indexes of the replicas connected to this one. */
   readonly peers: readonly number[];
+  /** Indexes of those whose file is another one than we knew: not heard, told nothing. */
+  readonly strangers: readonly number[];
+  /** Too few others have been heard of late, whether connected or not. */
+  readonly isDeaf: boolean;
   /** Head of the log. */
   readonly op: number;
   /** Executed here. */
@@ -60,7 +64,9 @@ export function statusOf(parts: Parts, release: number): ReplicaStatus {
     primary: member.primary,
     quorum: Math.max(quorums.replication, quorums.viewChange),
     connected: peers.upCount + 1,
-    peers: Array.from({ length: current.replicaCount }, (_, i) => i).filter((i) => peers.isUp(i)),
+    peers: indexes(current.replicaCount).filter((i) => peers.isUp(i)),
+    strangers: indexes(current.replicaCount).filter((i) => peers.isStranger(i)),
+    isDeaf: peers.isDeaf,
     op: log.head,
     commitMin: state.commitMin,
     commitMax: commits.commitMax,
@@ -79,6 +85,10 @@ export function statusOf(parts: Parts, release: number): ReplicaStatus {
     dropped: { ...counters.dropped },
     refused: { ...counters.refused },
   };
+}
+
+function indexes(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i);
 }
 
 function roleOf({ member }: Parts): ReplicaStatus['role'] {
