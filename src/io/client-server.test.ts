@@ -1,167 +1,18 @@
-/** Real sockets against a handler that answers by sending the message back. */
+/** What the client server takes, refuses and cuts. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import net from 'node:net';
 import { test } from 'node:test';
 import { Prng, readU32, writeU32 } from '../stdx/index.ts';
+import { Command, HEADER_SIZE } from '../wire/index.ts';
+import { ClientServer } from './client-server.ts';
 import {
-  Command,
-  createChecksum,
-  HEADER_SIZE,
-  initHeader,
-  type Message,
-  MessagePool,
-  Offset,
-  sealBody,
-} from '../wire/index.ts';
-import { type ClientHandler, ClientServer, type ClientServerLimits } from './client-server.ts';
-import type { LogRecord } from './log.ts';
-
-const checksum = createChecksum();
-const cluster = new Uint8Array(16);
-const REQUEST_SIZE_MAX = 65_536;
-
-function request(
-  bodySize: number,
-  seed: number = 1,
-  command: number = Command.request,
-): Uint8Array {
-  const bytes = new Uint8Array(HEADER_SIZE + bodySize);
-  const size = bytes.length;
-  initHeader(bytes, { command: Command.request, size, cluster, view: 0, release: 1, replica: 0 });
-  writeU32(bytes, Offset.fields, seed);
-  for (let i = HEADER_SIZE; i < bytes.length; i++) bytes[i] = i * seed;
-  bytes[Offset.command] = command;
-  if (size <= 1_048_576) sealBody(bytes, checksum);
-  checksum.digest(bytes, 16, HEADER_SIZE - 16, bytes, 0);
-  return bytes;
-}
-
-class Echo implements ClientHandler {
-  server: ClientServer | null = null;
-  readonly held: { connection: number; message: Message }[] = [];
-  readonly disconnected: number[] = [];
-  oversize = 0;
-  hold: boolean = false;
-
-  onMessage(connection: number, message: Message): void {
-    if (this.hold) this.held.push({ connection, message });
-    else this.server?.send(connection, message);
-  }
-
-  onOversize(connection: number, message: Message): void {
-    this.oversize += 1;
-    this.server?.send(connection, message);
-  }
-
-  onDisconnected(connection: number): void {
-    this.disconnected.push(connection);
-  }
-
-  answerAll(): void {
-    for (const { connection, message } of this.held.splice(0))
-      this.server?.send(connection, message);
-    this.server?.resume();
-  }
-}
-
-interface World {
-  readonly echo: Echo;
-  readonly pool: MessagePool;
-  readonly server: ClientServer;
-  readonly port: number;
-  readonly logs: LogRecord[];
-  close(): Promise<void>;
-}
-
-async function start(
-  options: {
-    onread?: boolean;
-    requestSlots?: number;
-    limits?: Partial<ClientServerLimits>;
-    early?: boolean;
-  } = {},
-): Promise<World> {
-  const pool = new MessagePool({
-    requestSlotSize: 65_536,
-    requestSlots: options.requestSlots ?? 8,
-    replySlots: 1,
-    smallSlots: 8,
-    poison: true,
-  });
-  const echo = new Echo();
-  const logs: LogRecord[] = [];
-  const server = new ClientServer({
-    pool,
-    cluster,
-    requestSizeMax: REQUEST_SIZE_MAX,
-    handler: echo,
-    log: (record) => logs.push(record),
-    onread: options.onread ?? true,
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
-  });
-  echo.server = server;
-  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
-  if (options.early !== true) server.admit();
-  const close = async (): Promise<void> => {
-    echo.answerAll();
-    await server.shutdown();
-    await until(() => pool.leaked() === 0, 'all messages are back in the pool');
-  };
-  return { echo, pool, server, port, logs, close };
-}
-
-async function until(condition: () => boolean, what: string): Promise<void> {
-  const startMs = performance.now();
-  while (!condition()) {
-    assert.ok(performance.now() - startMs < 5_000, `waited for: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
-
-/** A client with raw bytes in and out. */
-class Raw {
-  readonly socket: net.Socket;
-  received: Buffer = Buffer.alloc(0);
-  closed = false;
-
-  constructor(port: number) {
-    this.socket = net.connect({ host: '127.0.0.1', port, noDelay: true });
-    this.socket.on('data', (chunk) => {
-      this.received = Buffer.concat([this.received, chunk]);
-    });
-    this.socket.on('error', () => {});
-    this.socket.on('close', () => {
-      this.closed = true;
-    });
-  }
-
-  static async open(port: number): Promise<Raw> {
-    const raw = new Raw(port);
-    await once(raw.socket, 'connect');
-    return raw;
-  }
-
-  write(bytes: Uint8Array): void {
-    this.socket.write(bytes);
-  }
-
-  async read(length: number): Promise<Uint8Array> {
-    await until(() => this.received.length >= length, `${length} bytes`);
-    const bytes = new Uint8Array(this.received.subarray(0, length));
-    this.received = this.received.subarray(length);
-    return bytes;
-  }
-
-  async echoes(bytes: Uint8Array): Promise<void> {
-    this.write(bytes);
-    assert.deepEqual(await this.read(bytes.length), bytes);
-  }
-
-  async isClosed(): Promise<void> {
-    await until(() => this.closed, 'the connection to be closed');
-  }
-}
+  checksum,
+  cluster,
+  Raw,
+  REQUEST_SIZE_MAX,
+  request,
+  start,
+  until,
+} from './client-server-test-helper.ts';
 
 for (const onread of [true, false]) {
   const way = onread ? 'onread' : 'data';
@@ -419,21 +270,6 @@ test('a header that claims a body where none belongs gets no slot', async () => 
   await world.close();
 });
 
-test('a silent stranger makes room when there are too many connections', async () => {
-  const limits = { connectionsMax: 3, strangerIdleMs: 50, idleMs: 100_000 };
-  const world = await start({ limits });
-  const client = await Raw.open(world.port);
-  await client.echoes(request(10));
-  const strangers = [await Raw.open(world.port), await Raw.open(world.port)];
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  const newcomer = await Raw.open(world.port);
-  await newcomer.echoes(request(10));
-  await (strangers[0] as Raw).isClosed();
-  assert.equal((strangers[1] as Raw).closed, false);
-  await client.echoes(request(10));
-  await world.close();
-});
-
 test('what arrives before the server admits is answered afterwards', async () => {
   const world = await start({ early: true });
   const raw = await Raw.open(world.port);
@@ -454,17 +290,6 @@ test('a server that never admitted can be shut down', async () => {
   const raw = await Raw.open(world.port);
   await world.close();
   await raw.isClosed();
-});
-
-test('connections above the limit are refused', async () => {
-  const world = await start({ limits: { connectionsMax: 2 } });
-  const clients = [await Raw.open(world.port), await Raw.open(world.port)];
-  await clients[1].echoes(request(0));
-  const third = await Raw.open(world.port);
-  await third.isClosed();
-  assert.equal(world.server.counters().closed['connections-max'], 1);
-  await clients[0].echoes(request(0));
-  await world.close();
 });
 
 test('a port in use and an address of another machine are errors of listen', async () => {

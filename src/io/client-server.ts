@@ -18,6 +18,7 @@ import {
   type FramerResult,
   type Message,
   type MessagePool,
+  ReplyOffset,
   readCommand,
   readSize,
 } from '../wire/index.ts';
@@ -26,6 +27,7 @@ import {
   clusterText,
   commandText,
   errorReason,
+  idText,
   listenError,
   peerText,
   reasonTexts,
@@ -38,6 +40,7 @@ import {
   isStalled,
   mayTake,
   noReserve,
+  Regulars,
   type SlotReserve,
   whoLeaves,
 } from './crowding.ts';
@@ -55,7 +58,7 @@ export interface ClientHandler {
 }
 
 export interface ClientServerLimits extends CrowdLimits {
-  /** Connections at a time; one more needs one that gives way, or is refused. */
+  /** Connections at a time; for one more another gives way. Half of them may hold sessions. */
   readonly connectionsMax: number;
   /** Messages queued per connection; more are dropped, as the protocol allows. */
   readonly sendQueueMax: number;
@@ -122,6 +125,7 @@ export class ClientServer implements ConnectionOwner {
   readonly #connections: Map<ConnectionId, Connection> = new Map();
   /** Connections that wait for a slot, longest wait first; the proven ones go before the others. */
   #blocked: Connection[] = [];
+  readonly #regulars: Regulars<Connection>;
   #resuming: boolean = false;
   /** Accepted before `admit`: not read, so what they send waits in the kernel. */
   #early: Socket[] | null = [];
@@ -144,6 +148,7 @@ export class ClientServer implements ConnectionOwner {
     this.#options = options;
     this.#limits = { ...clientServerLimits, ...options.limits };
     this.#reserve = options.reserve ?? noReserve;
+    this.#regulars = new Regulars(Math.max(1, Math.floor(this.#limits.connectionsMax / 2)));
     this.#onread = options.onread ?? true;
     this.#server = net.createServer({ noDelay: true, pauseOnConnect: true }, (socket) =>
       this.#accept(socket),
@@ -185,7 +190,13 @@ export class ClientServer implements ConnectionOwner {
     } else if (connection.sendingCount >= this.#limits.sendQueueMax) {
       this.#drop(message, 'send-queue-full');
     } else {
-      this.#sent.add(commandName(readCommand(message.bytes)));
+      const command = readCommand(message.bytes);
+      this.#sent.add(commandName(command));
+      if (command === Command.reply) {
+        this.#regulars.onReply(connection, idText(message.bytes, ReplyOffset.client));
+      } else if (command === Command.eviction) {
+        this.#regulars.forget(connection);
+      }
       connection.send(message, readSize(message.bytes), performance.now());
       this.#armSweep();
     }
@@ -350,6 +361,7 @@ export class ClientServer implements ConnectionOwner {
     const connection = new Connection({
       id: this.#idLast,
       peer,
+      host: accepted.remoteAddress ?? '',
       owner: this,
       nowMs: performance.now(),
       makeFramer: (guest) =>
@@ -389,6 +401,7 @@ export class ClientServer implements ConnectionOwner {
   #onClose(connection: Connection): void {
     if (!connection.closed) this.#closed.add('peer');
     connection.releaseAll();
+    this.#regulars.forget(connection);
     this.#connections.delete(connection.id);
     this.#blocked = this.#blocked.filter((other) => other !== connection);
     const isPeer = connection.kind === 'claim' || connection.kind === 'peer';

@@ -26,6 +26,14 @@ export function clusterText(cluster: Uint8Array): string {
   return value.toString();
 }
 
+/** The 16 bytes of an id at `offset` as a text that is equal for equal ids; not for people. */
+export function idText(bytes: Uint8Array, offset: number): string {
+  assert(offset + 16 <= bytes.length, 'idText: an id has 16 bytes');
+  let text = '';
+  for (let i = offset; i < offset + 16; i++) text += String.fromCharCode(bytes[i]);
+  return text;
+}
+
 /** A command for the log: its name, or the number of one that does not exist. */
 export function commandText(command: number): string {
   const name = commandName(command);

@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import { assert } from '../stdx/index.ts';
 import type { Framer, FramerResult, Message } from '../wire/index.ts';
-import type { Guest } from './crowding.ts';
+import type { Guest, Regular } from './crowding.ts';
 import type { LogLevel } from './log.ts';
 
 /**
@@ -28,14 +28,17 @@ export interface ConnectionOwner {
 export interface ConnectionOptions {
   readonly id: number;
   readonly peer: string;
+  /** Whence it connected, without the port. */
+  readonly host: string;
   readonly owner: ConnectionOwner;
   readonly nowMs: number;
   makeFramer(connection: Connection): Framer;
 }
 
-export class Connection implements Guest {
+export class Connection implements Guest, Regular {
   readonly id: number;
   readonly peer: string;
+  readonly host: string;
   readonly #framer: Framer;
   readonly #owner: ConnectionOwner;
   #socket: Socket | null = null;
@@ -50,10 +53,13 @@ export class Connection implements Guest {
   /** When bytes last arrived; at first, when it connected. */
   #heardMs: number;
   kind: ConnectionKind = 'stranger';
+  /** Of the session that it holds. */
+  client: string | null = null;
 
   constructor(options: ConnectionOptions) {
     this.id = options.id;
     this.peer = options.peer;
+    this.host = options.host;
     this.#framer = options.makeFramer(this);
     this.#owner = options.owner;
     this.#heardMs = options.nowMs;
@@ -62,6 +68,10 @@ export class Connection implements Guest {
   /** It has sent a whole valid message, and does not only claim something. */
   get isProven(): boolean {
     return this.kind === 'client' || this.kind === 'peer';
+  }
+
+  get hasSession(): boolean {
+    return this.client !== null;
   }
 
   get closed(): boolean {

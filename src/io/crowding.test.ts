@@ -2,14 +2,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessagePool } from '../wire/index.ts';
-import { crowdLimits, type Guest, isStalled, mayTake, whoLeaves } from './crowding.ts';
+import {
+  crowdLimits,
+  type Guest,
+  isStalled,
+  mayTake,
+  type Regular,
+  Regulars,
+  whoLeaves,
+} from './crowding.ts';
 
 interface Named extends Guest {
   readonly name: string;
 }
 
 function guest(name: string, isProven: boolean, idleMs: number, receivingMs: number = 0): Named {
-  return { name, isProven, idleMs: () => idleMs, receivingMs: () => receivingMs };
+  const times = { idleMs: () => idleMs, receivingMs: () => receivingMs };
+  return { name, isProven, hasSession: false, host: 'a', ...times };
+}
+
+/** Has a session. */
+function regular(name: string, idleMs: number): Named {
+  return { ...guest(name, true, idleMs), hasSession: true };
 }
 
 test('a stranger gets the first half of the slots, a proven guest all of them', () => {
@@ -64,18 +78,49 @@ test('a half-received message stalls by its pause or by its age', () => {
   }
 });
 
-test('the longest silent stranger leaves, then the longest silent of the others, then nobody', () => {
-  const busy = guest('busy', true, 10);
-  const away = guest('away', true, 70_000);
-  const gone = guest('gone', true, 90_000);
+const leaves = (...guests: Named[]): string | undefined => whoLeaves(guests, 0, crowdLimits)?.name;
+
+test('silent strangers leave first, then any without a session, then silent sessions', () => {
+  const busy = regular('busy', 10);
+  const away = regular('away', 70_000);
+  const gone = regular('gone', 90_000);
+  const pinging = guest('pinging', true, 10);
+  const pinged = guest('pinged', true, 64_000);
   const fresh = guest('fresh', false, 10);
   const quiet = guest('quiet', false, 1_100);
   const silent = guest('silent', false, 3_000);
-  const leaves = (...guests: Named[]): string | undefined =>
-    whoLeaves(guests, 0, crowdLimits)?.name;
-  assert.equal(leaves(busy, away, gone, fresh, quiet, silent), 'silent');
-  assert.equal(leaves(quiet, gone), 'quiet');
-  assert.equal(leaves(busy, away, gone, fresh), 'gone');
-  assert.equal(leaves(busy, fresh), undefined);
+  assert.equal(leaves(busy, away, pinged, fresh, quiet, silent, gone), 'silent');
+  assert.equal(leaves(pinged, gone, quiet), 'quiet');
+  assert.equal(leaves(busy, away, gone, pinging, pinged, fresh), 'pinging');
+  assert.equal(leaves(gone, fresh, pinging), 'fresh', 'by age alone');
+  assert.equal(leaves(busy, away, gone), 'gone');
+  assert.equal(leaves(busy, regular('idle', 64_000)), undefined);
   assert.equal(leaves(), undefined);
+});
+
+test('the host that holds most places without a session gives one of them', () => {
+  const from = (host: string, name: string): Named => ({ ...guest(name, true, 10), host });
+  assert.equal(leaves(from('b', 'b1'), from('c', 'c1'), from('c', 'c2')), 'c1');
+  assert.equal(leaves(from('b', 'b1'), from('c', 'c1')), 'b1');
+  const held = ['c3', 'c4', 'c5'].map((name) => ({ ...from('c', name), hasSession: true }));
+  assert.equal(leaves(...held, from('c', 'c1'), from('b', 'b1'), from('b', 'b2')), 'b1');
+});
+
+test('one connection counts for each client, and no more than there is room for', () => {
+  const regulars = new Regulars<Regular>(2);
+  const [a, b, c]: Regular[] = [{ client: null }, { client: null }, { client: null }];
+  const clients = (): (string | null)[] => [a.client, b.client, c.client];
+  regulars.onReply(a, 'x');
+  regulars.onReply(a, 'x');
+  regulars.onReply(b, 'x');
+  assert.deepEqual(clients(), [null, 'x', null], 'the last that was answered');
+  regulars.onReply(b, 'y');
+  regulars.onReply(a, 'x');
+  assert.deepEqual(clients(), ['x', 'y', null], 'one client at a time');
+  regulars.onReply(c, 'z');
+  assert.deepEqual(clients(), ['x', null, 'z'], 'the longest known makes room');
+  regulars.forget(a);
+  regulars.forget(a);
+  regulars.onReply(b, 'x');
+  assert.deepEqual(clients(), [null, 'x', 'z']);
 });

@@ -123,6 +123,7 @@ export class DialledLink implements ConnectionOwner {
     const connection = new Connection({
       id: replica,
       peer: '',
+      host: '',
       owner: this,
       nowMs,
       makeFramer: () => new Framer(framerOptions),
