@@ -34,7 +34,8 @@ export function connectError(
   if (problems.some((problem) => problem?.kind === 'silent-close')) {
     return new LedgerClientError(
       ClientErrorCode.connectCluster,
-      `${list} accepts connections but closes them unanswered: is it cluster ${cluster}?`,
+      `${list} accepts connections but closes them unanswered: ` +
+        `is it cluster ${cluster}, or has it too many connections?`,
     );
   }
   if (problems.every((problem) => problem?.kind === 'refused')) {
