@@ -72,6 +72,13 @@ async function run(options: Options): Promise<void> {
 async function runAlone(options: Options): Promise<void> {
   const { port, directory } = options;
   const { startLedger } = await import('../host/index.ts');
+  const { makeFolders } = await import('../lab/dev-cluster.ts');
+  const { fromSystemError } = await import('../io/index.ts');
+  try {
+    makeFolders(resolve(directory));
+  } catch (error) {
+    throw fromSystemError(error, resolve(directory));
+  }
   const development = options.development === true ? { development: true } : {};
   const log = openLog({ level: options.verbose === true ? 'info' : 'warn' });
   await serve(

@@ -89,3 +89,19 @@ test('exit codes are listed once each, and the front door agrees', () => {
   const door = readFileSync(new URL('../../bin/roundelay.js', import.meta.url), 'utf8');
   assert.match(door, new RegExp(`EXIT_NODE_TOO_OLD = ${ExitCode.nodeTooOld};`));
 });
+
+test('a read-only file system is called that, and a full disk is looked at where it is', () => {
+  const cause = Object.assign(new Error('x'), { code: 'EROFS' });
+  const readOnly = Object.assign(new Error('no', { cause }), { code: 'ERR_READ_ONLY' });
+  const full = Object.assign(new Error('no'), { code: 'ERR_NO_SPACE' });
+  for (const [error, text] of [
+    [readOnly, 'no; the file system is read-only, see how it is mounted: findmnt -T /tmp'],
+    [full, 'no; see what is left: df -h /tmp'],
+  ] as const) {
+    for (const file of ['/tmp', '/tmp/is/not/there']) {
+      const explained = explain(error, { command: 'dev', file });
+      assert.ok(explained instanceof CliError);
+      assert.equal(explained.message, text);
+    }
+  }
+});

@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { printable } from '../io/index.ts';
+import { printable, systemCode } from '../io/index.ts';
 import { ExitCode } from './exit-codes.ts';
 import { exampleAddresses } from './replicas.ts';
 
@@ -73,10 +73,10 @@ function adviseFile(code: string, error: Error, situation: Situation): Advice | 
     case 'ERR_READ_ONLY':
       return {
         exitCode: ExitCode.fileNotWritable,
-        next: `look at who may: ls -ld ${dirname(file)} ${file}`,
+        next: readOnlyNext(error, file),
       };
     case 'ERR_NO_SPACE':
-      return { exitCode: ExitCode.diskFull, next: `see what is left: df -h ${dirname(file)}` };
+      return { exitCode: ExitCode.diskFull, next: `see what is left: df -h ${placeOf(file)}` };
     case 'ERR_DATA_FILE_LOCKED':
       return { exitCode: ExitCode.fileInUse, next: lockedNext(error) };
     case 'ERR_DATA_FILE_CORRUPT':
@@ -163,6 +163,21 @@ function adviseNetwork(code: string, error: Error, situation: Situation): Advice
     default:
       return null;
   }
+}
+
+function readOnlyNext(error: Error, file: string): string {
+  if (systemCode(error.cause) === 'EROFS') {
+    return `the file system is read-only, see how it is mounted: findmnt -T ${placeOf(file)}`;
+  }
+  return `look at who may: ls -ld ${dirname(file)} ${file}`;
+}
+
+/** A folder that exists: the one that was named, or the nearest above the file. */
+function placeOf(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return file;
+  const parent = dirname(file);
+  return parent === file ? file : placeOf(parent);
 }
 
 function missingNext(situation: Situation, format: string): string {

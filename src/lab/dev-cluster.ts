@@ -5,9 +5,9 @@
  * of the others.
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { formatLedger, inspectDataFile } from '../host/index.ts';
-import { DataFileMissingError, fromSystemError } from '../io/index.ts';
+import { DataFileMissingError, fromSystemError, ReadOnlyError, systemCode } from '../io/index.ts';
 import { assert } from '../stdx/index.ts';
 import { ClusterProcesses, endText, type Launcher, type ProcessEnd } from './cluster-processes.ts';
 import { TemporaryClusterError } from './errors.ts';
@@ -160,6 +160,25 @@ async function ensureFiles({ directory, ports, development }: DevClusterOptions)
   }
 }
 
+/**
+ * Makes a folder and those above it. Told to do so by itself, the system's own call says of a file
+ * system that cannot be written that the folder does not exist, or tries for ever.
+ * @throws what the operating system says of the folder that cannot be made
+ */
+export function makeFolders(path: string): void {
+  const parent = dirname(path);
+  if (existsSync(path)) return;
+  if (!existsSync(parent)) makeFolders(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'EEXIST') return;
+    // The folder above is there: it takes no new ones.
+    throw code === 'ENOENT' ? new ReadOnlyError(path, { cause: error }) : error;
+  }
+}
+
 /** Beside their places first, so that a start which is cut short leaves nothing half made. */
 async function formatAll(
   directory: string,
@@ -170,7 +189,8 @@ async function formatAll(
   const beside = join(directory, '.formatting');
   try {
     rmSync(beside, { recursive: true, force: true });
-    mkdirSync(beside, { recursive: true, mode: 0o700 });
+    makeFolders(directory);
+    mkdirSync(beside, { mode: 0o700 });
     const replicas = Array.from({ length: replicaCount }, (_, replica) => replica);
     const made = replicas.map((replica) => {
       const path = devFile(beside, replica);
