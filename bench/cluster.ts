@@ -32,6 +32,9 @@ import {
 } from '../src/lab/index.ts';
 import { assert } from '../src/stdx/index.ts';
 
+const USAGE = `node bench/cluster.ts [--replicas=3] [--transfers=5_000_000] [--runs=5]
+  [--clients=1,4] [--orders=sequential,random] [--topology=NAME] [--directory=FOLDER]
+  [--sources] [--json]`;
 const BATCH_SIZE = 8189;
 const MEBIBYTE = 1_048_576;
 const AGREE_LIMIT_MS = 60_000;
@@ -258,8 +261,13 @@ function readOptions() {
       directory: { type: 'string', default: tmpdir() },
       sources: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
     },
   });
+  if (values.help) {
+    console.log(USAGE);
+    process.exit(0);
+  }
   const number = (word: string): number => Number(word.replaceAll('_', ''));
   const orders = values.orders.split(',').map((word) => {
     const order = ID_ORDERS.find((known) => known === word);

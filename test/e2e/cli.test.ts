@@ -49,6 +49,12 @@ test('version, help and no command at all', async () => {
   assert.match((await run(['help', 'format'])).stdout, /--cluster <id> .*\(default:\s+random\)/s);
 });
 
+test('the measurement of clusters explains itself', () => {
+  const parameters = [join(root, 'bench/cluster.ts'), '--help'];
+  const help = execFileSync(process.execPath, parameters, { encoding: 'utf8' });
+  assert.match(help, /^node bench\/cluster\.ts \[--replicas=3\]/);
+});
+
 test('what makes no sense is a usage error on one line', async () => {
   const cases: readonly (readonly [string[], RegExp])[] = [
     [['stat'], /unknown command 'stat' .*Did you mean start/],
