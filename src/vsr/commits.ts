@@ -177,7 +177,7 @@ export class Commits {
     else if (primary.answers || heldRequests.answers(prepare.bytes)) {
       admission.sendReply(reply, prepare.bytes, PrepareOffset.client);
     } else pool.release(reply);
-    this.#parts.history.put(prepare.bytes);
+    this.#parts.history.put(prepare.bytes, this.#parts.peers.isAnyLagging());
     heldRequests.onCommitted(prepare.bytes);
     this.#remember(op);
     cache.drop(op);

@@ -15,7 +15,7 @@ import type { Parts } from './parts.ts';
 import { buildPeerMessage, peerBits, peerNumber } from './peer-message.ts';
 import { traceClocks } from './timing/clock-news.ts';
 import { ClockSync } from './timing/clock-sync.ts';
-import { DEAF_NS } from './timing/intervals.ts';
+import { DEAF_NS, LAGGING_NS } from './timing/intervals.ts';
 
 interface Peer {
   isUp: boolean;
@@ -28,6 +28,8 @@ interface Peer {
   readonly id: Uint8Array;
   /** What it has executed, as last heard. */
   commitMin: number;
+  /** Operations that it had executed less than we when it was last heard of. */
+  lag: number;
   /** When it was last heard, monotonic. */
   heardNs: number;
 }
@@ -55,6 +57,7 @@ export class Peers {
       isFull: false,
       id: new Uint8Array(16),
       commitMin: 0,
+      lag: 0,
       heardNs: 0,
     }));
   }
@@ -108,6 +111,7 @@ export class Peers {
     peer.isStranger = isMet && !isKnown && !isLater;
     peer.isUp = !peer.isStranger;
     peer.heardNs = outbox.now.monoNs;
+    peer.lag = this.#parts.state.commitMin - peer.commitMin;
     peer.isDown = peer.isStranger;
     if (peer.isStranger) {
       outbox.trace('error', 'replica-replaced', { replica, replicaId: toHex(replicaId) });
@@ -132,6 +136,7 @@ export class Peers {
   heardOf(replica: number, commitMin: number): void {
     const peer = this.#peers[replica];
     peer.commitMin = Math.max(peer.commitMin, commitMin);
+    peer.lag = this.#parts.state.commitMin - peer.commitMin;
   }
 
   /** What the best replicas, as many as a view change needs, have all executed; ours among them. */
@@ -142,6 +147,20 @@ export class Peers {
     );
     all.sort((a, b) => b - a);
     return all[member.quorums.viewChange - 1];
+  }
+
+  /**
+   * Somebody lags by more than half of the log, and was there not long ago: it will come back, or
+   * is on its way. What backups say of each other is old, so what counts is how it was then.
+   */
+  isAnyLagging(): boolean {
+    const { member, state, geometry, outbox } = this.#parts;
+    const nowNs = outbox.now.monoNs;
+    return this.#peers.some(({ isUp, heardNs, commitMin, lag }, replica) => {
+      if (replica === member.replica || heardNs === 0 || heardNs + LAGGING_NS < nowNs) return false;
+      const isTalking = isUp && heardNs + DEAF_NS >= nowNs;
+      return (isTalking ? lag : state.commitMin - commitMin) > geometry.slots / 2;
+    });
   }
 
   /** The cluster's time; `null` while clocks are not known to agree. */

@@ -21,6 +21,8 @@ export const PREPARE_TIMEOUT_MAX_NS: number = 500 * MS;
 export const ABDICATE_NS: number = 10_000 * MS;
 /** A primary whose disk is full looks this often whether others have room. */
 export const RELIEF_NS: number = 200 * MS;
+/** Whoever was not heard for this long is not kept for any more: a checkpoint must help it. */
+export const LAGGING_NS: number = 60_000 * MS;
 /** A primary that waits for acknowledgements and hears nobody for this long gives up sooner. */
 export const DEAF_NS: number = 2_000 * MS;
 /** Votes for leaving a view are forgotten after this. */
