@@ -1,0 +1,116 @@
+/**
+ * Coming and going, as the one that comes or goes. A joining server asks every address it knows of,
+ * again and again, and learns more addresses from those that turn it away; it is in when the leader
+ * says so, when a committed configuration names it, or when it is elected. A leaving one asks to be
+ * removed; if it leads, it first finds a successor, since a leader does not remove itself.
+ */
+import type { ServerId } from '../entry.ts';
+import type { Token } from '../event.ts';
+import type { AddServerReply, RemoveServerReply } from '../message.ts';
+import { JOIN_RETRY_MS, REMOTES_MAX } from '../options.ts';
+import type { Parts } from '../parts.ts';
+
+export class Joining<T> {
+  readonly #parts: Parts<T>;
+  /** Addresses to ask. */
+  readonly #remotes: Set<string> = new Set();
+  #leaveCommand: Token | null = null;
+
+  constructor(parts: Parts<T>) {
+    this.#parts = parts;
+  }
+
+  get remotes(): ReadonlySet<string> {
+    return this.#remotes;
+  }
+
+  open(remotes: readonly string[]): void {
+    this.#addRemotes(remotes);
+    this.#armJoin();
+  }
+
+  onJoinDeadline(): void {
+    const { member, outbox } = this.#parts;
+    if (!member.isJoining) return;
+    for (const address of this.#remotes) {
+      const { address: own } = member;
+      outbox.sendToAddress(address, { type: 'add-server-request', address: own });
+    }
+    this.#armJoin();
+  }
+
+  onAddReply(reply: AddServerReply): void {
+    const { member, sessions } = this.#parts;
+    if (!member.isJoining) return;
+    if (reply.success) {
+      this.complete();
+      return;
+    }
+    this.#addRemotes(reply.remotes);
+    sessions.reconcile();
+  }
+
+  /** In: from now on a member like any other. */
+  complete(): void {
+    const { member, deadlines, election, commits, sessions, outbox } = this.#parts;
+    member.joined();
+    this.#remotes.clear();
+    deadlines.clear('join');
+    election.resetDeadline();
+    outbox.trace('info', 'joined');
+    sessions.reconcile();
+    commits.deliver();
+  }
+
+  onLeave(command: Token): void {
+    const { member, outbox, log } = this.#parts;
+    if (member.isStopped) outbox.complete(command, 'shutdown');
+    else if (member.isJoining) outbox.complete(command, 'joining');
+    else if (member.phase === 'leaving') outbox.complete(command, 'already-leaving');
+    else if (log.servers.size <= 1) outbox.complete(command, 'would-be-empty');
+    else {
+      this.#leaveCommand = command;
+      member.leave();
+      this.onLeaveDeadline();
+    }
+  }
+
+  onLeaveDeadline(): void {
+    const { member, transfer, log, storage, deadlines, outbox, prng, electionTimer } = this.#parts;
+    if (member.phase !== 'leaving') return;
+    let delayMs = electionTimer.currentMs;
+    if (member.isLeader) {
+      transfer.abdicate('leaving');
+      const tenthMs = Math.max(1, Math.floor(electionTimer.currentMs / 10));
+      delayMs = tenthMs + prng.below(tenthMs);
+    } else {
+      for (const peer of log.servers.keys()) {
+        if (peer === member.id) continue;
+        storage.send(peer, { type: 'remove-server-request', server: member.id });
+      }
+    }
+    deadlines.set('leave', outbox.nowMs + delayMs);
+  }
+
+  onRemoveReply(from: ServerId, reply: RemoveServerReply): void {
+    const { outbox } = this.#parts;
+    const { success, target } = reply;
+    outbox.trace('info', 'remove-reply', { from, success, comment: reply.comment ?? '' });
+    if (!success || target !== null) return;
+    if (this.#leaveCommand !== null) outbox.complete(this.#leaveCommand, 'success');
+    this.#parts.storage.note({ type: 'note', note: 'left' });
+    this.#parts.stop('left');
+  }
+
+  #addRemotes(addresses: readonly string[]): void {
+    for (const address of addresses) {
+      if (address === this.#parts.member.address) continue;
+      if (this.#remotes.size < REMOTES_MAX) this.#remotes.add(address);
+    }
+  }
+
+  #armJoin(): void {
+    const { deadlines, outbox } = this.#parts;
+    deadlines.set('join', outbox.nowMs + JOIN_RETRY_MS);
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * How far the log is committed, handed to the machine, and applied by it. Each moves forwards only.
+ * An entry is committed when a majority has it durably and it is of the leader's own term; older ones
+ * are committed with it, never by being counted.
+ */
+import { assert } from '../../stdx/index.ts';
+import type { Entry, Snapshot } from '../entry.ts';
+import { quorumIndex } from '../leadership/quorum.ts';
+import type { Parts } from '../parts.ts';
+
+export class Commits<T> {
+  readonly #parts: Parts<T>;
+  #index: number = 0;
+  #delivered: number = 0;
+  #applied: number = 0;
+
+  constructor(parts: Parts<T>) {
+    this.#parts = parts;
+  }
+
+  get index(): number {
+    return this.#index;
+  }
+
+  /** The machine has applied everything up to here. */
+  get applied(): number {
+    return this.#applied;
+  }
+
+  open(commitIndex: number): void {
+    this.#index = commitIndex;
+    this.deliver();
+  }
+
+  /** On a leader, whenever some server may have more than before. */
+  advance(): void {
+    const { member, leader, log } = this.#parts;
+    if (!member.isLeader) return;
+    const index = quorumIndex(leader.matches());
+    if (index > this.#index && this.mayCommit(index)) this.#commitTo(Math.min(index, log.last));
+  }
+
+  /** Only what this term has made is committed by counting. */
+  mayCommit(index: number): boolean {
+    const { log, member } = this.#parts;
+    return log.has(index) && log.termAt(index) === member.term;
+  }
+
+  /** On a follower: what the leader says, as far as the logs are known to agree. */
+  follow(index: number): void {
+    if (index > this.#index) this.#commitTo(index);
+  }
+
+  /** The state of a whole cluster came as a snapshot. */
+  onInstalled(snapshot: Snapshot<T>): void {
+    assert(snapshot.index > this.#index, 'Commits: a snapshot of the past');
+    this.#index = snapshot.index;
+    this.#delivered = 0;
+    this.deliver();
+  }
+
+  /** Hands on what is committed, in order and once; nothing while joining. */
+  deliver(): void {
+    const { log, member, outbox } = this.#parts;
+    if (member.isJoining || member.isStopped) return;
+    if (this.#delivered < log.snapshot.index) {
+      outbox.emit({ type: 'deliver-snapshot', snapshot: log.snapshot });
+      this.#delivered = log.snapshot.index;
+    }
+    while (this.#delivered < this.#index) {
+      this.#delivered++;
+      outbox.emit({ type: 'deliver', entry: log.at(this.#delivered) });
+    }
+  }
+
+  onApplied(index: number): void {
+    assert(index <= this.#delivered, 'Commits: applied what was never delivered');
+    if (index <= this.#applied) return;
+    this.#applied = index;
+    this.#parts.commands.onApplied(index);
+    this.#parts.reads.onApplied();
+  }
+
+  invariants(): void {
+    const { log } = this.#parts;
+    assert(this.#index <= log.last, 'Commits: beyond the log');
+    assert(this.#index >= log.snapshot.index, 'Commits: the snapshot is not committed');
+    assert(this.#delivered <= this.#index, 'Commits: delivered what is not committed');
+  }
+
+  #commitTo(index: number): void {
+    const { log, storage } = this.#parts;
+    assert(index > this.#index && index <= log.last, 'Commits: not ahead of the commit index');
+    const from = this.#index + 1;
+    this.#index = index;
+    this.deliver();
+    for (let i = from; i <= index; i++) this.#onCommitted(log.at(i));
+    storage.note({ type: 'commit', index });
+  }
+
+  #onCommitted(entry: Entry<T>): void {
+    const { commands, electionTimer, changes, joining, member, outbox } = this.#parts;
+    commands.onCommitted(entry.index, entry.kind === 'data' ? entry.eid : null);
+    if (entry.kind === 'timer') electionTimer.onCommitted(entry.electionTimerMs);
+    if (entry.kind !== 'config') return;
+    outbox.trace('info', 'configuration', { index: entry.index, servers: entry.servers.size });
+    if (member.isJoining && entry.servers.has(member.id)) joining.complete();
+    if (member.isLeader) changes.onConfigCommitted(entry.servers);
+  }
+}
