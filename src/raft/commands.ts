@@ -62,6 +62,8 @@ export class Commands<T> {
 
   onRequest(from: ServerId, request: ExecuteCommandRequest<T>): void {
     const { member } = this.#parts;
+    // Known from when this server led: to say that nothing came of it would be a lie.
+    if (!member.isLeader && this.isKnown(request.eid)) return;
     if (!member.isLeader) this.#reply(from, request.eid, 'not-leader');
     else if (this.#commands.size >= COMMANDS_MAX) this.#reply(from, request.eid, 'timeout');
     else this.#execute(request, null, from);

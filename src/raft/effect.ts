@@ -63,7 +63,10 @@ export type Effect<T> =
   | { readonly type: 'deliver-snapshot'; readonly snapshot: Snapshot<T> }
   /** Machine: make a snapshot of what is applied and give it back with `snapshot-ready`. */
   | { readonly type: 'want-snapshot' }
-  /** Client: what became of a command. `index` with `success` of a proposal, else 0. */
+  /**
+   * Client: what became of a command. `index`: with `success` of a proposal where it is in the log,
+   * or the end of the snapshot it went into; it is applied here. Else 0.
+   */
   | {
       readonly type: 'complete';
       readonly command: Token;

@@ -140,6 +140,11 @@ export class Member<T> {
     this.#phase = 'member';
   }
 
+  /** Was in only by a configuration that came to nothing. */
+  rejoin(): void {
+    this.#phase = 'joining';
+  }
+
   leave(): void {
     assert(this.#phase === 'member', 'Member: leaves without being in');
     this.#phase = 'leaving';

@@ -11,8 +11,8 @@ import type { Entry, ServerId, Snapshot } from './entry.ts';
 export type AppendResult = 'ok' | 'inconsistency' | 'io-error';
 
 /**
- * What became of a command. `not-leader`, `prerequisite-failed`, `busy` and `shutdown`: certainly
- * nothing. `lost-leadership` and `timeout`: it may yet be done. `in-progress` is only a sign of life.
+ * What became of a command. `not-leader`, `prerequisite-failed` and `busy`: certainly nothing. All
+ * other failures: it may be done or yet be done. `in-progress` is only a sign of life.
  */
 export type CommandStatus =
   | 'in-progress'

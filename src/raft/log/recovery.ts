@@ -70,8 +70,6 @@ export function recover<T>(options: RecoverOptions<T>): Recovery<T> {
 class Fold<T> {
   readonly #snapshot: Snapshot<T>;
   readonly #entries: Entry<T>[] = [];
-  /** Everybody that any configuration in the file has named, replaced ones too. */
-  readonly #named: Set<ServerId>;
   #term: number = 0;
   #vote: ServerId | null = null;
   #commitIndex: number;
@@ -79,7 +77,6 @@ class Fold<T> {
   constructor(snapshot: Snapshot<T>) {
     this.#snapshot = snapshot;
     this.#commitIndex = snapshot.index;
-    this.#named = new Set(snapshot.servers.keys());
   }
 
   get servers(): Servers {
@@ -87,8 +84,11 @@ class Fold<T> {
     return config === undefined ? this.#snapshot.servers : config.servers;
   }
 
+  /** In any configuration of the log; one that was cut off was never more than an attempt. */
   everNames(server: ServerId): boolean {
-    return this.#named.has(server);
+    const { servers } = this.#snapshot;
+    const configs = this.#entries.filter((entry) => entry.kind === 'config');
+    return servers.has(server) || configs.some((entry) => entry.servers.has(server));
   }
 
   state(remotes: readonly string[] | null): RecoveredState<T> {
@@ -142,7 +142,6 @@ class Fold<T> {
     const prevTerm = this.#entries.at(-1)?.term ?? this.#snapshot.term;
     if (entry.term < prevTerm) return 'entry-term-goes-back';
     this.#entries.push(entry);
-    if (entry.kind === 'config') for (const id of entry.servers.keys()) this.#named.add(id);
     return null;
   }
 

@@ -29,6 +29,18 @@ export class Joining<T> {
     this.#armJoin();
   }
 
+  /**
+   * The configuration that had named this server is gone from the log: it was an attempt, and has
+   * failed. That a server was removed is seen differently: it is never sent that entry.
+   */
+  resume(): void {
+    const { member, log, outbox } = this.#parts;
+    if (member.isJoining || member.isStopped) return;
+    outbox.trace('warn', 'joins-again');
+    member.rejoin();
+    this.open([...log.servers.values()]);
+  }
+
   onJoinDeadline(): void {
     const { member, outbox } = this.#parts;
     if (!member.isJoining) return;

@@ -1,0 +1,54 @@
+/**
+ * Clusters in trouble, a seed each. One seed again, with everything it does:
+ * `RAFT_SEED=17 RAFT_TRACE=1 node --test src/raft/fuzz.test.ts`; others: `RAFT_SEEDS=1000..1300`.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fuzz } from './fuzz-test-helper.ts';
+import { PLANTS, type PlantName } from './plants-test-helper.ts';
+
+const { RAFT_SEED, RAFT_SEEDS, RAFT_TRACE } = process.env;
+const [from, to] = (
+  RAFT_SEEDS ?? (RAFT_SEED === undefined ? '1..80' : `${RAFT_SEED}..${RAFT_SEED}`)
+)
+  .split('..')
+  .map(Number);
+
+test(`clusters ${from} to ${to} survive their trouble`, () => {
+  let reads = 0;
+  let successes = 0;
+  for (let seed = from; seed <= to; seed++) {
+    try {
+      const trace = RAFT_TRACE === undefined ? {} : { trace: (line: string) => console.log(line) };
+      const summary = fuzz({ seed, ...trace });
+      reads += summary.reads;
+      successes += summary.successes;
+    } catch (error) {
+      throw new Error(`seed ${seed}: RAFT_SEED=${seed} RAFT_TRACE=1`, { cause: error });
+    }
+  }
+  assert(from === to || (reads > 0 && successes > 0), 'nothing happened');
+});
+
+/** Seeds that show each planted bug, found once; what a transcript shows better is not here. */
+const seeds: { readonly [name in PlantName]?: number } = {
+  'vote forgotten': 1,
+  'two votes in a term': 1,
+  'acknowledgement before the sync': 1,
+  'truncation keeps the synced mark': 3,
+  'stale read as linearizable': 1,
+  'snapshot and log of different histories': 19,
+  'joiner counted early': 36,
+  'configuration applied late': 1,
+  'forwarded command done twice': 1,
+};
+
+for (const name of Object.keys(seeds) as PlantName[]) {
+  test(`notices: ${name}`, () => {
+    const first = seeds[name] as number;
+    assert.throws(() => {
+      // A few more, since any change of the engine moves the one that shows it.
+      for (let seed = first; seed < first + 40; seed++) fuzz({ seed, onParts: PLANTS[name] });
+    });
+  });
+}
