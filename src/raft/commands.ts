@@ -17,7 +17,7 @@ import type { Parts } from './parts.ts';
 interface Command {
   readonly eid: string;
   /** Proposed here; null: for others only. */
-  readonly token: Token | null;
+  token: Token | null;
   /** Who has passed it on; null: nobody. */
   requester: ServerId | null;
   /** Where this server put it into the log as leader; 0: it did not. */
@@ -48,7 +48,7 @@ export class Commands<T> {
     const eid = event.eid ?? this.#newEid();
     if (member.isStopped || member.isJoining) outbox.complete(token, 'shutdown');
     else if (this.#commands.size >= COMMANDS_MAX) outbox.complete(token, 'busy');
-    else if (this.#commands.has(eid)) outbox.complete(token, 'busy');
+    else if (this.#commands.has(eid)) this.#share(eid, token);
     else if (member.isLeader) {
       const request = { eid, data, size, prerequisite };
       this.#execute(request, token, null);
@@ -153,6 +153,13 @@ export class Commands<T> {
     }
     const command = this.#remember(eid, token, requester, log.end);
     command.index = leader.append({ kind: 'data', eid, data, size });
+  }
+
+  /** Under way here already: whoever proposes it again hears of it, or has its other answer. */
+  #share(eid: string, token: Token): void {
+    const command = this.#commands.get(eid) as Command;
+    if (command.token === null) command.token = token;
+    else this.#parts.outbox.complete(token, 'in-progress');
   }
 
   /** Asked for once more: whoever asks hears what comes of the first time. */

@@ -35,7 +35,7 @@ export class Transfer<T> {
 
   onBecomeLeader(from: ServerId): void {
     const { member, election, outbox } = this.#parts;
-    if (member.role !== 'follower' || member.isJoining) return;
+    if (member.role !== 'follower') return;
     outbox.trace('info', 'asked-to-lead', { from });
     election.start({ isTransfer: true });
   }

@@ -97,7 +97,7 @@ export class Changes<T> {
       return;
     }
     const progress = new Progress(id, log.end);
-    progress.onReconnected();
+    progress.onSessionLost();
     this.#additions.set(id, { id, address, progress, askers: [asker], phase: 'catch-up' });
     this.#parts.outbox.trace('info', 'add-server', { server: id, term: member.term });
     leader.greet(progress);

@@ -24,20 +24,22 @@ export class Sessions<T> {
 
   onConnected(event: Event<T> & { readonly type: 'connected' }): void {
     const { peer, address, isDialled } = event;
-    if (peer !== null) this.#counts.set(peer, (this.#counts.get(peer) ?? 0) + 1);
     if (isDialled) this.#greet(peer, address);
-    if (peer !== null) this.#parts.leader.onConnected(peer);
+    if (peer === null) return;
+    const count = (this.#counts.get(peer) ?? 0) + 1;
+    this.#counts.set(peer, count);
+    if (count === 1) this.#parts.leader.onSessionChange(peer);
   }
 
   onDisconnected(peer: ServerId): void {
     const count = (this.#counts.get(peer) ?? 0) - 1;
     assert(count >= 0, 'Sessions: a session ends that never began');
-    if (count > 0) {
-      this.#counts.set(peer, count);
-      return;
+    if (count > 0) this.#counts.set(peer, count);
+    else {
+      this.#counts.delete(peer);
+      this.#parts.changes.onDisconnected(peer);
     }
-    this.#counts.delete(peer);
-    this.#parts.changes.onDisconnected(peer);
+    this.#parts.leader.onSessionChange(peer);
   }
 
   /** Dials whom it should and gives up whom it need not, after any change of configuration. */

@@ -136,20 +136,24 @@ export class Leader<T> {
       }
       progress.onAppended(index);
       commits.advance();
-    } else if (progress.onRefused(reply.prevIndex, reply.logEnd)) {
+    } else if (progress.onRefused(reply.prevIndex, reply.logEnd, log.start)) {
       this.#parts.snapshots.onRefused(progress, reply);
     }
   }
 
-  /** What was under way to this peer is lost; where its log ends has to be asked. */
-  onConnected(peer: ServerId): void {
+  /**
+   * A session with this peer has ended, or it can be talked to again: what was under way may be lost.
+   * Where its log ends has to be asked.
+   */
+  onSessionChange(peer: ServerId): void {
     const progress = this.#progressOf(peer);
     if (progress === null) return;
-    progress.onReconnected();
-    if (progress.next >= this.#parts.log.start) this.#send(progress, []);
+    progress.onSessionLost();
+    const isAskable = progress.next >= this.#parts.log.start;
+    if (isAskable && this.#parts.sessions.isConnected(peer)) this.#send(progress, []);
   }
 
-  /** A server that wants to join: asked once, its refusal tells where to begin. */
+  /** To a server with nothing to be sent: its answer tells where its log ends. */
   greet(progress: Progress): void {
     this.#send(progress, []);
   }

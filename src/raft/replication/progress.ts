@@ -10,6 +10,9 @@ import type { ServerId } from '../entry.ts';
 
 export type ProgressState = 'probing' | 'replicating' | 'snapshot';
 
+/** Limits the step back to what a log in memory may be long. */
+const REFUSALS_MAX = 30;
+
 export class Progress {
   readonly id: ServerId;
   #state: ProgressState = 'replicating';
@@ -33,6 +36,8 @@ export class Progress {
   /** The log end it told after refusing to go on from a snapshot that it had acknowledged. */
   contradictedAt: number | null = null;
   #snapshotAcknowledged: number = 0;
+  /** In a row. */
+  #refusals: number = 0;
   /** Cannot write; nothing is sent to it until it reconnects. */
   hasFailed: boolean = false;
 
@@ -79,6 +84,7 @@ export class Progress {
       this.#state = 'replicating';
     }
     this.contradictedAt = null;
+    this.#refusals = 0;
     this.#next = Math.max(this.#next, index + 1);
     if (index <= this.#match) return false;
     this.#match = index;
@@ -88,13 +94,17 @@ export class Progress {
   /**
    * It does not have the entry at `prevIndex`. False: an old answer, which must not undo what newer
    * ones have taught. While replicating any position beyond `match` is news; while probing only the
-   * one asked for, else each duplicate would take `next` one further back.
+   * one asked for, else each duplicate would take `next` one further back. Each refusal in a row
+   * doubles the step; no further than to the start of the log, unless that is refused.
    */
-  onRefused(prevIndex: number, logEnd: number): boolean {
+  onRefused(prevIndex: number, logEnd: number, logStart: number): boolean {
     if (this.#state === 'snapshot') return false;
     if (this.#state === 'probing' && prevIndex !== this.#next - 1) return false;
     if (prevIndex <= this.#match) return false;
-    this.#next = Math.max(this.#match + 1, Math.min(prevIndex, logEnd, this.#next));
+    const nearest = Math.min(prevIndex, logEnd, this.#next);
+    const floor = Math.max(this.#match + 1, nearest >= logStart ? logStart : 1);
+    this.#next = Math.max(floor, nearest - (2 ** this.#refusals - 1));
+    this.#refusals = Math.min(this.#refusals + 1, REFUSALS_MAX);
     this.#state = 'probing';
     this.#inflight = [];
     return true;
@@ -112,6 +122,7 @@ export class Progress {
     this.#state = 'probing';
     this.#inflight = [];
     this.#next = index + 1;
+    this.#refusals = 0;
     this.#snapshotAcknowledged = index;
   }
 
@@ -127,11 +138,12 @@ export class Progress {
     return this.#snapshotAcknowledged === index;
   }
 
-  /** What was under way is lost. */
-  onReconnected(): void {
+  /** A session has ended, and what was under way may be lost. */
+  onSessionLost(): void {
     if (this.#match > 0) this.#next = this.#match + 1;
     this.#state = 'probing';
     this.#inflight = [];
+    this.snapshotIndex = 0;
     this.hasFailed = false;
   }
 

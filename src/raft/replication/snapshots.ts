@@ -39,9 +39,10 @@ export class Snapshots<T> {
 
   /** To a peer whose next entry is before the log. One at a time, none twice in a row. */
   send(progress: Progress): void {
-    const { log, member, outbox, storage, electionTimer } = this.#parts;
+    const { log, member, outbox, storage, electionTimer, sessions } = this.#parts;
     const { snapshot } = log;
     if (progress.state === 'snapshot' || progress.hasFailed) return;
+    if (!sessions.isConnected(progress.id)) return;
     if (progress.contradictedAt !== null && snapshot.index < progress.contradictedAt - 1) return;
     const isSame = progress.snapshotIndex === snapshot.index;
     if (isSame && outbox.nowMs < progress.snapshotSentMs + electionTimer.pingMs) return;
@@ -56,11 +57,12 @@ export class Snapshots<T> {
   }
 
   onInstallReply(from: ServerId, reply: InstallSnapshotReply): void {
-    const { member, leader, changes } = this.#parts;
+    const { member, leader, changes, log } = this.#parts;
     const progress = leader.peers.get(from) ?? changes.progressOf(from);
-    if (!member.isLeader || progress === null || progress.state !== 'snapshot') return;
-    if (reply.lastIndex !== progress.snapshotIndex) return;
-    progress.onSnapshotInstalled(reply.lastIndex);
+    if (!member.isLeader || progress === null) return;
+    const isAwaited = reply.lastIndex === progress.snapshotIndex;
+    if (isAwaited && progress.next <= reply.lastIndex)
+      progress.onSnapshotInstalled(reply.lastIndex);
   }
 
   /** A peer does not have the entry it was asked to go on from. */

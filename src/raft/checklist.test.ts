@@ -1,0 +1,278 @@
+/** Cases that others have got wrong once, where a transcript would not show them well. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Effect } from './effect.ts';
+import type { AppendReply, Msg } from './message.ts';
+import { firstHeader, Node, type Payload } from './node-test-helper.ts';
+import { POLICY_OWN, type Policy } from './options.ts';
+
+type Sent = Msg<Payload> & { readonly to: string };
+
+/** One server with others that exist only as messages. Its disk is always done at once. */
+class Alone {
+  readonly node: Node;
+  nowMs: number = 0;
+  readonly #servers: readonly string[];
+
+  constructor(servers: readonly string[], policy: Partial<Policy> = {}) {
+    this.#servers = servers;
+    const header = firstHeader(servers, 1000);
+    const full = { ...POLICY_OWN, electionRandomMs: 1, ...policy };
+    this.node = new Node({ id: 'a', header, policy: full });
+    this.carryOut(this.node.start(1, 0) ?? []);
+    for (const peer of servers.slice(1)) {
+      this.node.step({ type: 'connected', peer, address: peer, isDialled: false }, 0);
+    }
+  }
+
+  /** Carries out what stays inside, until nothing is left to do; returns what was sent. */
+  carryOut(effects: readonly Effect<Payload>[]): Sent[] {
+    const sent: Sent[] = [];
+    const { disk } = this.node;
+    for (const effect of effects) {
+      if (effect.type === 'append') disk.append(effect.seq, effect.records);
+      if (effect.type === 'replace-file') disk.replace(effect.seq, effect.header, effect.records);
+      if (effect.type === 'send') sent.push({ ...effect.message, to: effect.peer ?? '' });
+      else if (effect.type === 'request-sync' || effect.type === 'replace-file') {
+        sent.push(...this.step({ type: 'synced', seq: effect.seq }));
+      } else if (effect.type === 'deliver') this.node.deliver(effect.entry);
+      else if (effect.type === 'deliver-snapshot') this.node.restore(effect.snapshot);
+    }
+    if (!this.node.isApplyDue) return sent;
+    this.node.isApplyDue = false;
+    return [...sent, ...this.step({ type: 'applied', index: this.node.appliedIndex })];
+  }
+
+  step(event: Parameters<Node['step']>[0]): Sent[] {
+    return this.carryOut(this.node.step(event, this.nowMs));
+  }
+
+  hear(peer: string, message: Msg<Payload>): Sent[] {
+    return this.step({ type: 'message', peer, message });
+  }
+
+  /** The named deadline is now. */
+  timeout(name: 'election' | 'ping' | 'upkeep'): Sent[] {
+    this.node.inside.deadlines.set(name, this.nowMs);
+    return this.step({ type: 'tick' });
+  }
+
+  propose(name: string): Sent[] {
+    const event = { type: 'propose', command: 1, data: [name], size: 10, eid: name } as const;
+    return this.step({ ...event, prerequisite: null });
+  }
+
+  snapshot(): Sent[] {
+    const { appliedIndex: index, applied } = this.node;
+    return this.step({ type: 'snapshot-ready', command: 2, index, data: [...applied], size: 0 });
+  }
+
+  /** Elected by all. */
+  lead(): void {
+    this.timeout('election');
+    for (const isPreVote of [true, false]) {
+      const { term } = this.node.inside.member;
+      for (const peer of this.#servers.slice(1)) {
+        this.hear(peer, { type: 'vote-reply', term, vote: 'a', isPreVote });
+      }
+    }
+    assert(this.node.inside.member.isLeader, 'is elected');
+  }
+
+  /** `peer` has everything; or, with `refuses`, not the entry at `index`. */
+  reply(peer: string, index: number, refuses: { readonly logEnd: number } | null = null): Sent[] {
+    const { term } = this.node.inside.member;
+    const reply: AppendReply = {
+      type: 'append-reply',
+      term,
+      logEnd: refuses?.logEnd ?? index + 1,
+      prevIndex: index,
+      prevTerm: term,
+      entryCount: 0,
+      round: 0,
+      result: refuses === null ? 'ok' : 'inconsistency',
+    };
+    return this.hear(peer, reply);
+  }
+}
+
+const ofType = (sent: readonly Sent[], type: string): Sent[] =>
+  sent.filter((message) => message.type === type);
+
+test('a changed election timer is used for the first deadline after a restart', () => {
+  const alone = new Alone(['a']);
+  alone.step({ type: 'change-election-timer', command: 1, electionTimerMs: 1700 });
+  assert.equal(alone.node.inside.electionTimer.currentMs, 1700);
+  for (const isCompacted of [false, true]) {
+    if (isCompacted) alone.snapshot();
+    const { node } = alone;
+    node.start(1, 0);
+    const election = node.inside.deadlines.at('election');
+    assert(election !== null && election >= 1700 && election < 1702, `deadline ${election}`);
+    assert.equal(node.inside.electionTimer.currentMs, 1700);
+  }
+});
+
+test('a snapshot carries the election timer of now to whoever takes it', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.lead();
+  alone.step({ type: 'change-election-timer', command: 1, electionTimerMs: 1700 });
+  alone.reply('b', 3);
+  alone.snapshot();
+  const [sent] = ofType(alone.reply('c', 2, { logEnd: 1 }), 'install-snapshot-request');
+  assert(sent?.type === 'install-snapshot-request');
+  assert.equal(sent.snapshot.electionTimerMs, 1700);
+});
+
+test('one snapshot at most is under way to a peer', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.lead();
+  alone.propose('x');
+  alone.reply('b', 3);
+  alone.snapshot();
+  const first = alone.reply('c', 2, { logEnd: 1 });
+  assert.equal(ofType(first, 'install-snapshot-request').length, 1);
+  const more: Sent[] = [];
+  for (let i = 4; i < 8; i++) {
+    more.push(...alone.propose(`y${i}`), ...alone.reply('b', i));
+    alone.nowMs += 500;
+    more.push(...alone.timeout('ping'), ...alone.timeout('upkeep'));
+    more.push(...alone.reply('c', 3, { logEnd: 1 }));
+  }
+  assert.deepEqual(ofType(more, 'install-snapshot-request'), []);
+});
+
+test('after a snapshot everything that has gathered is sent in one append', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.lead();
+  alone.propose('x');
+  alone.reply('b', 3);
+  alone.snapshot();
+  alone.reply('c', 2, { logEnd: 1 });
+  alone.propose('y');
+  alone.propose('z');
+  const { term } = alone.node.inside.member;
+  const taken = { type: 'install-snapshot-reply', term, lastIndex: 3, lastTerm: term } as const;
+  const [append] = ofType(alone.hear('c', taken), 'append-request');
+  assert(append?.type === 'append-request');
+  assert.deepEqual([append.prevIndex, append.entries.length], [3, 2]);
+});
+
+test('a peer that acknowledges a snapshot and clings to its log gets a longer one, not the same', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.lead();
+  alone.propose('x');
+  alone.reply('b', 3);
+  alone.snapshot();
+  alone.reply('c', 2, { logEnd: 1 });
+  const { term } = alone.node.inside.member;
+  const taken = { type: 'install-snapshot-reply', term, lastIndex: 3, lastTerm: term } as const;
+  let snapshots = 0;
+  // It says that it has taken the snapshot, and has a log up to 7 that contradicts it.
+  for (let i = 0; i < 100; i++) {
+    const sent = [...alone.hear('c', taken), ...alone.reply('c', 3, { logEnd: 8 })];
+    snapshots += ofType(sent, 'install-snapshot-request').length;
+  }
+  assert(snapshots === 0, `the same snapshot ${snapshots} times in no time`);
+  // The leader makes its log longer than that and asks for a snapshot of it.
+  alone.nowMs += 400;
+  const later = [...alone.timeout('upkeep'), ...alone.reply('c', 3, { logEnd: 8 })];
+  assert(alone.node.inside.log.last >= 8, 'the log has grown');
+  later.push(...alone.reply('b', alone.node.inside.log.last));
+  assert.deepEqual(ofType(later, 'install-snapshot-request'), []);
+  alone.nowMs += 400;
+  alone.node.inside.deadlines.set('upkeep', alone.nowMs);
+  const effects = alone.node.step({ type: 'tick' }, alone.nowMs);
+  assert(effects.some((effect) => effect.type === 'want-snapshot'));
+  const [sent] = ofType(alone.snapshot(), 'install-snapshot-request');
+  assert(sent?.type === 'install-snapshot-request' && sent.snapshot.index >= 7);
+});
+
+test('the leadership is handed to a reachable server with the longest log', () => {
+  for (let seed = 0; seed < 5; seed++) {
+    const alone = new Alone(['a', 'b', 'c', 'd', 'e']);
+    alone.lead();
+    alone.propose('x');
+    for (const peer of ['b', 'c']) alone.reply(peer, 3);
+    alone.reply('d', 2);
+    alone.step({ type: 'disconnected', peer: 'b' });
+    const event = { type: 'transfer', command: 9, target: null, reason: '' } as const;
+    const [sent] = ofType(alone.step(event), 'become-leader');
+    assert.equal(sent?.to, 'c');
+    assert(!alone.node.inside.member.isLeader, 'it follows at once');
+  }
+});
+
+test('auto: without an answer and without peers that understand, a real vote follows', () => {
+  const rounds = (hear: (alone: Alone) => void): boolean[] => {
+    const alone = new Alone(['a', 'b', 'c'], { preVote: 'auto' });
+    return [1, 2, 3, 4].map(() => {
+      hear(alone);
+      alone.nowMs += 2000;
+      const [request] = ofType(alone.timeout('election'), 'vote-request');
+      assert(request?.type === 'vote-request');
+      return request.isPreVote;
+    });
+  };
+  // Nobody understands.
+  assert.deepEqual(
+    rounds(() => undefined),
+    [true, true, true, false],
+  );
+  // One of three does, and it is silent for a reason.
+  const ask = { type: 'vote-request', term: 0, lastIndex: 0, lastTerm: 0 } as const;
+  assert.deepEqual(
+    rounds((alone) => alone.hear('b', { ...ask, isTransfer: false, isPreVote: true })),
+    [true, true, true, true],
+  );
+});
+
+test('a leader of four goes on with two answers and not with one', () => {
+  for (const [answers, leads] of [
+    [['b', 'c'], true],
+    [['b'], false],
+  ] as const) {
+    const alone = new Alone(['a', 'b', 'c', 'd']);
+    alone.lead();
+    alone.timeout('election');
+    if (!alone.node.inside.member.isLeader) alone.lead();
+    for (const peer of answers) alone.reply(peer, 2, { logEnd: 1 });
+    alone.timeout('election');
+    assert.equal(alone.node.inside.member.isLeader, leads, `${answers.length} answers`);
+  }
+});
+
+test('nothing of a newer term is told before that term is durable', () => {
+  const { node } = new Alone(['a', 'b', 'c']);
+  const append = {
+    type: 'append-request',
+    term: 5,
+    prevIndex: 1,
+    prevTerm: 1,
+    leaderCommit: 1,
+    entries: [],
+    round: 0,
+  } as const;
+  const effects = node.step({ type: 'message', peer: 'b', message: append }, 0);
+  assert(!effects.some((effect) => effect.type === 'send'));
+  const sync = effects.find((effect) => effect.type === 'request-sync');
+  assert(sync?.type === 'request-sync');
+  const after = node.step({ type: 'synced', seq: sync.seq }, 0);
+  assert(after.some((effect) => effect.type === 'send' && effect.message.type === 'append-reply'));
+});
+
+test('what waits for the disk is dropped when its term is over', () => {
+  const { node } = new Alone(['a', 'b', 'c']);
+  const request = { type: 'vote-request', lastIndex: 1, lastTerm: 1 } as const;
+  const flags = { isTransfer: true, isPreVote: false };
+  node.step({ type: 'message', peer: 'b', message: { ...request, ...flags, term: 5 } }, 0);
+  const effects = node.step(
+    { type: 'message', peer: 'c', message: { ...request, ...flags, term: 6 } },
+    0,
+  );
+  const sync = effects.find((effect) => effect.type === 'request-sync');
+  assert(sync?.type === 'request-sync');
+  const sent = node.step({ type: 'synced', seq: sync.seq }, 0);
+  const votes = sent.flatMap((effect) => (effect.type === 'send' ? [effect.peer] : []));
+  assert.deepEqual(votes, ['c']);
+});
