@@ -1,8 +1,8 @@
 /**
  * Commands under way: those proposed here and those that other servers have passed on. Each has a
- * name (eid) by which it is recognised when its entry is committed, whoever leads by then. So losing
- * the leadership ends no command: it may well be committed by the next leader, and to call it
- * failed would get it done twice.
+ * name (eid) by which it is recognised when its entry is committed, whoever leads by then. So
+ * losing the leadership ends no command: it may well be committed by the next leader, and to call
+ * it failed would get it done twice.
  *
  * A leader that is sent a command it knows, in its log or lately, does not do it again. A command
  * proposed here is reported done when it is applied here, so that whoever asked then reads it.
@@ -99,7 +99,9 @@ export class Commands<T> {
     }
   }
 
-  /** Entries up to the snapshot were never seen here: what became of commands among them is open. */
+  /**
+   * Entries up to the snapshot were never seen here: what became of commands among them is open.
+   */
   onInstalled(snapshot: Snapshot<T>): void {
     for (const command of this.#commands.values()) {
       if (command.doneIndex !== 0) continue;

@@ -31,7 +31,9 @@ export class Deadlines {
     return true;
   }
 
-  /** Tells the driver of the next one, if it is another than it knows. `isTick`: its timer is up. */
+  /**
+   * Tells the driver of the next one, if it is another than it knows. `isTick`: its timer is up.
+   */
   arm<T>(outbox: Outbox<T>, isTick: boolean): void {
     if (isTick) this.#armedMs = null;
     const next = Math.min(...this.#deadlines.values());

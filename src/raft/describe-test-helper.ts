@@ -58,9 +58,9 @@ export function describe(
     case 'want-snapshot':
       return ': wants a snapshot';
     case 'complete':
-      return `: ${nameOf(effect.command)} is ${effect.status}${effect.index > 0 ? ` at ${effect.index}` : ''}`;
+      return `: ${nameOf(effect.command)} is ${effect.status}${at(effect.index)}`;
     case 'read-ready':
-      return `: read ${nameOf(effect.read)} ${effect.success ? `as of ${effect.index}` : 'refused'}`;
+      return `: read ${nameOf(effect.read)} ${readText(effect.success, effect.index)}`;
     case 'request-sync':
     case 'connect':
     case 'disconnect':
@@ -95,12 +95,12 @@ function messageText(message: Msg<Payload>): string | null {
     case 'add-server-request':
       return 'add me?';
     case 'add-server-reply':
-      return `add ${message.success ? 'done' : 'refused'} (${message.comment}) ${message.remotes.join(' ')}`.trim();
+      return ['add', outcome(message), ...message.remotes].join(' ');
     case 'remove-server-request':
       return `remove ${message.server}?`;
     case 'remove-server-reply': {
       const whom = message.target ?? 'you';
-      return `remove ${whom} ${message.success ? 'done' : 'refused'} (${message.comment})`;
+      return `remove ${whom} ${outcome(message)}`;
     }
     case 'install-snapshot-request': {
       const { index, term } = message.snapshot;
@@ -111,14 +111,23 @@ function messageText(message: Msg<Payload>): string | null {
     case 'become-leader':
       return `lead! term=${message.term}`;
     case 'execute-command-request':
-      return `do ${message.eid}${message.prerequisite === null ? '' : ` after ${message.prerequisite}`}`;
+      return ['do', message.eid, ...after(message.prerequisite)].join(' ');
     case 'execute-command-reply': {
-      const at = message.commitIndex > 0 ? ` at ${message.commitIndex}` : '';
-      return `${message.eid} is ${message.status}${at}`;
+      return `${message.eid} is ${message.status}${at(message.commitIndex)}`;
     }
     case 'read-index-request':
       return 'read?';
     case 'read-index-reply':
-      return message.success ? `read as of ${message.index}` : 'read refused';
+      return `read ${readText(message.success, message.index)}`;
   }
 }
+
+const at = (index: number): string => (index > 0 ? ` at ${index}` : '');
+
+const readText = (success: boolean, index: number): string =>
+  success ? `as of ${index}` : 'refused';
+
+const after = (eid: string | null): readonly string[] => (eid === null ? [] : ['after', eid]);
+
+const outcome = (reply: { readonly success: boolean; readonly comment?: string }): string =>
+  `${reply.success ? 'done' : 'refused'} (${reply.comment})`;

@@ -44,8 +44,8 @@ export type Effect<T> =
       readonly records: readonly LogRecord<T>[];
     }
   /**
-   * Network: to `peer` on any session with it, dropped if there is none. `peer` null: on the session
-   * dialled to `address`.
+   * Network: to `peer` on any session with it, dropped if there is none. `peer` null: on the
+   * session dialled to `address`.
    */
   | {
       readonly type: 'send';

@@ -3,9 +3,9 @@
  * that holds them. `T` is the payload of whoever uses this room; the engine hands it around and
  * never looks inside.
  *
- * Terms and indexes are integers from 0 below 2^53. Index 0 and term 0 mean "none". A cluster begins
- * with a snapshot at index 1 (its first state, perhaps empty), so every log starts at 2 or later,
- * and a server with nothing at all (log end 1) can always be told apart from one with a log.
+ * Terms and indexes are integers from 0 below 2^53. Index 0 and term 0 mean "none". A cluster
+ * begins with a snapshot at index 1 (its first state, perhaps empty), so every log starts at 2 or
+ * later, and a server with nothing at all (log end 1) can always be told apart from one with a log.
  */
 
 /** Name of a server, unique for ever: a text form of 16 bytes. Never reused after leaving. */

@@ -35,8 +35,8 @@ export type Event<T> =
   /** A write or sync failed. It may not be tried again; the server is done for. */
   | { readonly type: 'write-failed' }
   /**
-   * A command for the log. `eid`: null lets the engine choose one. `prerequisite`: only if the newest
-   * data entry of the leader's log has this eid; null: in any case.
+   * A command for the log. `eid`: null lets the engine choose one. `prerequisite`: only if the
+   * newest data entry of the leader's log has this eid; null: in any case.
    */
   | {
       readonly type: 'propose';

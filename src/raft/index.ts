@@ -3,8 +3,8 @@
  * dialect and the one that ovsdb-server speaks drive the same engine; what they differ in is a
  * policy.
  *
- * Reading order: `entry` and `message` (what there is), `event` and `effect` (the whole contract with
- * a driver), `options`; then `log/` (the log in memory, what is durable, how a file opens),
+ * Reading order: `entry` and `message` (what there is), `event` and `effect` (the whole contract
+ * with a driver), `options`; then `log/` (the log in memory, what is durable, how a file opens),
  * `leadership/`, `replication/`, `commands` and `reads`, `membership/`, and `raft` (how it hangs
  * together).
  *

@@ -1,6 +1,7 @@
 /**
- * What this server is: its role, its term and vote, who leads, and whether it belongs to the cluster.
- * Term and vote are written down the moment they change; what speaks of them waits for the disk.
+ * What this server is: its role, its term and vote, who leads, and whether it belongs to the
+ * cluster. Term and vote are written down the moment they change; what speaks of them waits for the
+ * disk.
  */
 import { assert } from '../stdx/index.ts';
 import type { ServerId } from './entry.ts';
@@ -9,8 +10,8 @@ import type { Parts } from './parts.ts';
 export type Role = 'follower' | 'candidate' | 'leader';
 
 /**
- * `joining`: takes entries and votes, gives nothing to the machine, starts no election. `leaving`: a
- * full member that has asked to be removed. `left`, `failed`: does nothing any more.
+ * `joining`: takes entries and votes, gives nothing to the machine, starts no election. `leaving`:
+ * a full member that has asked to be removed. `left`, `failed`: does nothing any more.
  */
 export type Phase = 'joining' | 'member' | 'leaving' | 'left' | 'failed';
 

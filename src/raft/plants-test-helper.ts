@@ -1,6 +1,6 @@
 /**
- * Bugs to plant in a server, each one rule of Raft broken in the part that keeps it. Tests show that
- * the checker or a transcript notices; a checker that notices none proves nothing.
+ * Bugs to plant in a server, each one rule of Raft broken in the part that keeps it. Tests show
+ * that the checker or a transcript notices; a checker that notices none proves nothing.
  */
 import type { Payload } from './node-test-helper.ts';
 import type { Parts } from './parts.ts';

@@ -3,8 +3,8 @@
  * every part finish at the end of the step, and asserts what must hold between them. It decides
  * nothing; each file of this room owns one sub-protocol and its state.
  *
- * The life of a server: a driver reads its file, folds it with `recover`, makes a `Raft` and steps it
- * with `open`. Before that the file has to be synced once, since what was read may be in a cache
+ * The life of a server: a driver reads its file, folds it with `recover`, makes a `Raft` and steps
+ * it with `open`. Before that the file has to be synced once, since what was read may be in a cache
  * only. A server that has left or failed does nothing any more; its status tells.
  */
 import { assert, Prng, unreachable } from '../stdx/index.ts';

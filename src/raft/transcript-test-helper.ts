@@ -10,7 +10,7 @@
  *   deliver [a>b]                   what is under way now arrives (not what that causes)
  *   drop [a>b] | cut a b | heal     messages under way are lost; no more get through; they do again
  *   sync a                          a's disk is done with all it was asked for
- *   settle                          deliver and sync until nothing is left; says only how commands end
+ *   settle                          deliver and sync to the end; says only how commands end
  *   propose a NAME [after OTHER]    a command for the log
  *   read a NAME | kick a b NAME | leave a NAME | transfer a [b] | timer a MS | snapshot a [INDEX]
  *   join d via a                    a new server that knows a's address

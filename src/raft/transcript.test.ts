@@ -1,4 +1,6 @@
-/** Each protocol rule as a transcript: `testdata/*.txt`. `REWRITE=1` takes what happened as right. */
+/**
+ * Each protocol rule as a transcript: `testdata/*.txt`. `REWRITE=1` takes what happened as right.
+ */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,12 +1,12 @@
 /**
  * Who leads. A server that has not heard from a leader for an election timer and a bit of chance
- * first asks the others whether they would vote for it (pre-vote: nothing is written down, nobody is
- * disturbed), then stands in a new term. A leader that does not hear from a majority steps down.
+ * first asks the others whether they would vote for it (pre-vote: nothing is written down, nobody
+ * is disturbed), then stands in a new term. A leader that does not hear from a majority steps down.
  *
- * A request is not even looked at while a leader is heard: a server that comes back from a partition,
- * or was removed, cannot depose anybody. Who is asked and has the newer log says nothing. Everything
- * said here speaks of a term, and so waits for that term and vote to be durable; the request also for
- * the log it boasts of.
+ * A request is not even looked at while a leader is heard: a server that comes back from a
+ * partition, or was removed, cannot depose anybody. Who is asked and has the newer log says
+ * nothing. Everything said here speaks of a term, and so waits for that term and vote to be
+ * durable; the request also for the log it boasts of.
  */
 import { assert } from '../../stdx/index.ts';
 import type { ServerId } from '../entry.ts';
@@ -212,8 +212,8 @@ export class Election<T> {
 
   /**
    * `auto`: silence alone proves nothing, since peers that hear a leader or have a newer log are
-   * silent too. Only while those that are connected and understand are no majority with this server,
-   * and after some rounds, is it better not to ask.
+   * silent too. Only while those that are connected and understand are no majority with this
+   * server, and after some rounds, is it better not to ask.
    */
   #isPreVoteHopeless(): boolean {
     const { policy, log, member, sessions } = this.#parts;

@@ -21,7 +21,9 @@ export class Transfer<T> {
     else outbox.complete(command, this.abdicate(reason, target) ? 'success' : 'no-target');
   }
 
-  /** Hands over to `target`, or to whom it chooses, and follows from now on. False: nobody is fit. */
+  /**
+   * Hands over to `target`, or to whom it chooses, and follows from now on. False: nobody is fit.
+   */
   abdicate(reason: string, target: ServerId | null = null): boolean {
     const { member, storage, election, outbox } = this.#parts;
     const successor = this.#choose(target);
@@ -40,7 +42,9 @@ export class Transfer<T> {
     election.start({ isTransfer: true });
   }
 
-  /** Of those that can be reached: with the most of the log, then with what is committed, then any. */
+  /**
+   * Of those that can be reached: with the most of the log, then with what is committed, then any.
+   */
   #choose(target: ServerId | null): ServerId | null {
     const { leader, sessions, prng } = this.#parts;
     const reachable = leader.stablePeers().filter((peer) => sessions.isConnected(peer.id));

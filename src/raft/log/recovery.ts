@@ -1,13 +1,13 @@
 /**
- * From the records of a file to the state that a server begins with: a pure fold, the same for every
- * dialect and for simulated disks. The rules are those of ovsdb-server where files are shared with
- * it: an entry of a lower index replaces all from there on (nothing is erased in a file), the current
- * term is the newest in any record and does not come from the snapshot, committed is what a record
- * says and at least the snapshot.
+ * From the records of a file to the state that a server begins with: a pure fold, the same for
+ * every dialect and for simulated disks. The rules are those of ovsdb-server where files are shared
+ * with it: an entry of a lower index replaces all from there on (nothing is erased in a file), the
+ * current term is the newest in any record and does not come from the snapshot, committed is what a
+ * record says and at least the snapshot.
  *
  * One deviation: a file whose server is in no configuration at all and has never been is that of a
- * joiner which crashed half way. It goes on joining, with its log, term and vote, where the original
- * refuses the file for ever.
+ * joiner which crashed half way. It goes on joining, with its log, term and vote, where the
+ * original refuses the file for ever.
  */
 import type { Entry, FileHeader, LogRecord, ServerId, Servers, Snapshot } from '../entry.ts';
 

@@ -1,8 +1,9 @@
 /**
- * The file as the engine sees it: every write has a number, a sync makes all up to a number durable.
- * What must be durable before it is said is remembered as such a number: the last term or vote
- * written, and (in the log) the write of each entry. Comparing write numbers instead of log indexes
- * is what makes a cut-off and rewritten log safe: the new entry at an old index has a new number.
+ * The file as the engine sees it: every write has a number, a sync makes all up to a number
+ * durable. What must be durable before it is said is remembered as such a number: the last term or
+ * vote written, and (in the log) the write of each entry. Comparing write numbers instead of log
+ * indexes is what makes a cut-off and rewritten log safe: the new entry at an old index has a new
+ * number.
  *
  * A message that needs a write to be durable waits here, in order, and is dropped when it comes up
  * in an older term than it was meant for.

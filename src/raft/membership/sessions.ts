@@ -1,6 +1,6 @@
 /**
- * Who can be talked to, and whom to dial: every other server of the configuration in force, and while
- * joining every address that was given. Which bytes go over which of a pair's sessions is the
+ * Who can be talked to, and whom to dial: every other server of the configuration in force, and
+ * while joining every address that was given. Which bytes go over which of a pair's sessions is the
  * driver's business; here they are only counted.
  */
 import { assert } from '../../stdx/index.ts';

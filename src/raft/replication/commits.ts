@@ -1,7 +1,7 @@
 /**
  * How far the log is committed, handed to the machine, and applied by it. Each moves forwards only.
- * An entry is committed when a majority has it durably and it is of the leader's own term; older ones
- * are committed with it, never by being counted.
+ * An entry is committed when a majority has it durably and it is of the leader's own term; older
+ * ones are committed with it, never by being counted.
  */
 import { assert } from '../../stdx/index.ts';
 import type { Entry, Snapshot } from '../entry.ts';

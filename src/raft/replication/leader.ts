@@ -142,8 +142,8 @@ export class Leader<T> {
   }
 
   /**
-   * A session with this peer has ended, or it can be talked to again: what was under way may be lost.
-   * Where its log ends has to be asked.
+   * A session with this peer has ended, or it can be talked to again: what was under way may be
+   * lost. Where its log ends has to be asked.
    */
   onSessionChange(peer: ServerId): void {
     const progress = this.#progressOf(peer);

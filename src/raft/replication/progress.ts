@@ -1,5 +1,6 @@
 /**
- * What a leader knows of one peer's log: up to where it is certainly the same, and what to send next.
+ * What a leader knows of one peer's log: up to where it is certainly the same, and what to send
+ * next.
  *
  * `probing`: where the logs agree is a guess. One append at a time, `next` moves with the answers.
  * `replicating`: the guess was right. Appends follow each other without waiting, `next` runs ahead.

@@ -2,10 +2,10 @@
  * Snapshots: made of this server's own log, sent to a peer that needs what is no longer there, and
  * taken from a leader.
  *
- * A snapshot replaces a log that it contradicts, however long that is: only if the entry at its end is
- * here, in the same term, is there something after it to keep. A peer that acknowledges a snapshot
- * and then does not go on from it has it the other way round, and would be sent the same snapshot
- * for ever; to such a one the next goes only when it is longer than the log it clings to.
+ * A snapshot replaces a log that it contradicts, however long that is: only if the entry at its end
+ * is here, in the same term, is there something after it to keep. A peer that acknowledges a
+ * snapshot and then does not go on from it has it the other way round, and would be sent the same
+ * snapshot for ever; to such a one the next goes only when it is longer than the log it clings to.
  */
 import type { LogRecord, ServerId, Snapshot } from '../entry.ts';
 import type { Event } from '../event.ts';
@@ -61,8 +61,10 @@ export class Snapshots<T> {
     const progress = leader.peers.get(from) ?? changes.progressOf(from);
     if (!member.isLeader || progress === null) return;
     const isAwaited = reply.lastIndex === progress.snapshotIndex;
-    if (isAwaited && progress.next <= reply.lastIndex)
-      progress.onSnapshotInstalled(reply.lastIndex);
+    if (!isAwaited || progress.next > reply.lastIndex) return;
+    progress.onSnapshotInstalled(reply.lastIndex);
+    // Nothing follows it: only an answer shows that it has all.
+    if (progress.next === log.end) leader.greet(progress);
   }
 
   /** A peer does not have the entry it was asked to go on from. */
