@@ -21,7 +21,7 @@ interface Command {
   /** Who has passed it on; null: nobody. */
   requester: ServerId | null;
   /** Where this server put it into the log as leader; 0: it did not. */
-  index: number;
+  readonly index: number;
   /** When anything was heard of it last. */
   heardMs: number;
   /** Committed there, and waits for the machine; 0: not known to be committed. */
@@ -33,6 +33,8 @@ export class Commands<T> {
   readonly #commands: Map<string, Command> = new Map();
   /** Of those with `doneIndex`. */
   readonly #done: Set<Command> = new Set();
+  /** Of those that this server put into the log: index → command. */
+  readonly #placed: Map<number, Command> = new Map();
 
   constructor(parts: Parts<T>) {
     this.#parts = parts;
@@ -82,11 +84,9 @@ export class Commands<T> {
   onCommitted(index: number, eid: string | null): void {
     const command = eid === null ? undefined : this.#commands.get(eid);
     if (command !== undefined) this.#finish(command, index);
-    if (this.#parts.member.isLeader) return;
-    // Where this server once put a command, another entry is committed: that one is certainly lost.
-    for (const other of this.#commands.values()) {
-      if (other.index === index && other.doneIndex === 0) this.#fail(other, 'lost-leadership');
-    }
+    // Where this server once put a command, another entry is committed: that one is lost.
+    const other = this.#placed.get(index);
+    if (other !== undefined && other.doneIndex === 0) this.#fail(other, 'lost-leadership');
   }
 
   onApplied(index: number): void {
@@ -153,8 +153,8 @@ export class Commands<T> {
       if (requester !== null) this.#reply(requester, eid, 'prerequisite-failed');
       return;
     }
-    const command = this.#remember(eid, token, requester, log.end);
-    command.index = leader.append({ kind: 'data', eid, data, size });
+    this.#remember(eid, token, requester, log.end);
+    leader.append({ kind: 'data', eid, data, size });
   }
 
   /** Under way here already: whoever proposes it again hears of it, or has its other answer. */
@@ -180,6 +180,7 @@ export class Commands<T> {
     const heardMs = this.#parts.outbox.nowMs;
     const command: Command = { eid, token, requester, index, heardMs, doneIndex: 0 };
     this.#commands.set(eid, command);
+    if (index !== 0) this.#placed.set(index, command);
     return command;
   }
 
@@ -205,6 +206,7 @@ export class Commands<T> {
   #forget(command: Command): void {
     this.#commands.delete(command.eid);
     this.#done.delete(command);
+    if (this.#placed.get(command.index) === command) this.#placed.delete(command.index);
   }
 
   #reply(to: ServerId, eid: string, status: CommandStatus, commitIndex: number = 0): void {
