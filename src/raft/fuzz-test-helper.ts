@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { ServerId } from './entry.ts';
-import type { Node, Payload } from './node-test-helper.ts';
+import { addressOf, type Node, type Payload } from './node-test-helper.ts';
 import type { Policy } from './options.ts';
 import type { Parts } from './parts.ts';
 import { World } from './world-test-helper.ts';
@@ -171,7 +171,9 @@ class Trouble {
       world.admin(node, (command) => ({ type, command, electionTimerMs }));
     } else if (kind === 12 && this.#joins < 3) {
       this.#joins++;
-      world.join();
+      const server = world.join(prng.chance(1, 2));
+      const address = addressOf(server);
+      world.admin(node, (command) => ({ type: 'add-server', command, server, address }));
     } else if (kind === 13 && log.servers.size > 3) {
       const server: ServerId = prng.pick([...log.servers.keys()]);
       if (prng.chance(1, 2)) world.admin(node, (command) => ({ type: 'kick', command, server }));

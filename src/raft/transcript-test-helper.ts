@@ -13,7 +13,8 @@
  *   settle                          deliver and sync to the end; says only how commands end
  *   propose a NAME [after OTHER]    a command for the log
  *   read a NAME | kick a b NAME | leave a NAME | transfer a [b] | timer a MS | snapshot a [INDEX]
- *   join d via a                    a new server that knows a's address
+ *   join d [via a]                  a new server that knows a's address, or none and waits
+ *   add a d NAME                    a is told to add d
  *   fail a                          a's disk refuses a write
  *   crash a [all]                   a dies, with all that was not synced (all: keeps that)
  *   start a | refused a b           a runs again; nobody listens where a dials b
@@ -113,7 +114,10 @@ export class Lab {
         this.#settle();
         break;
       case 'join':
-        this.#add(first, { type: 'joining', remotes: [addressOf(third)] });
+        this.#add(first, {
+          type: 'joining',
+          remotes: third === undefined ? [] : [addressOf(third)],
+        });
         break;
       case 'crash':
         this.#crash(first, second === 'all');
@@ -134,7 +138,7 @@ export class Lab {
 
   #ask(verb: string, args: readonly string[], name: (token: string) => number): void {
     const [id, second, third] = args;
-    const command = name(verb === 'kick' ? third : (second ?? verb));
+    const command = name(['kick', 'add'].includes(verb) ? third : (second ?? verb));
     switch (verb) {
       case 'propose': {
         const prerequisite = args[3] ?? null;
@@ -154,6 +158,11 @@ export class Lab {
       case 'kick':
         this.step(id, { type: 'kick', command, server: second });
         break;
+      case 'add': {
+        const address = addressOf(second);
+        this.step(id, { type: 'add-server', command: name(third), server: second, address });
+        break;
+      }
       case 'leave':
         this.step(id, { type: 'leave', command });
         break;

@@ -120,11 +120,12 @@ export class World {
     }
   }
 
-  /** A server that is to join, told of some others. */
-  join(): void {
+  /** A server that is to join, told of another; or of none, so that it has to be added. */
+  join(knowsOne: boolean): ServerId {
     const id = `n${++this.#names}`;
-    const known = this.prng.pick([...this.nodes.keys()]);
-    this.start(this.#addNode(id, { type: 'joining', remotes: [addressOf(known)] }));
+    const remotes = knowsOne ? [addressOf(this.prng.pick([...this.nodes.keys()]))] : [];
+    this.start(this.#addNode(id, { type: 'joining', remotes }));
+    return id;
   }
 
   propose(node: Node, prerequisite: string | null = null): string {

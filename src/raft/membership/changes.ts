@@ -84,6 +84,14 @@ export class Changes<T> {
     return waiting.map((add) => add.progress);
   }
 
+  /** Servers that are added without having asked, and so have to be dialled: address → id. */
+  toDial(): ReadonlyMap<string, ServerId> {
+    const added = [...this.#additions.values()].filter((add) =>
+      add.askers.some((asker) => 'command' in asker),
+    );
+    return new Map(added.map((add) => [add.address, add.id]));
+  }
+
   /** The server's connection has to outlive its place in the configuration. */
   isBeingRemoved(id: ServerId): boolean {
     return this.#removals.has(id);
@@ -100,6 +108,7 @@ export class Changes<T> {
     progress.onSessionLost();
     this.#additions.set(id, { id, address, progress, askers: [asker], phase: 'catch-up' });
     this.#parts.outbox.trace('info', 'add-server', { server: id, term: member.term });
+    this.#parts.sessions.reconcile();
     leader.greet(progress);
   }
 
@@ -174,7 +183,9 @@ export class Changes<T> {
   /** A joining server that has gone begins anew when it comes back. */
   onDisconnected(peer: ServerId): void {
     const add = this.#additions.get(peer);
-    if (add !== undefined && add.phase !== 'committing') this.#additions.delete(peer);
+    // One that is dialled is the leader's own business, which will try again.
+    if (add === undefined || add.phase === 'committing' || this.toDial().has(add.address)) return;
+    this.#additions.delete(peer);
   }
 
   onOfficeLost(): void {
@@ -186,6 +197,7 @@ export class Changes<T> {
     }
     this.#additions.clear();
     this.#removals.clear();
+    this.#parts.sessions.reconcile();
   }
 
   #whyNotAdd(id: ServerId): Outcome | null {
@@ -212,6 +224,7 @@ export class Changes<T> {
     if (add !== undefined) {
       this.#additions.delete(id);
       this.#answerAdd('canceled', id, add.askers);
+      this.#parts.sessions.reconcile();
       return 'success';
     }
     if (!log.servers.has(id)) return 'already-not-in-cluster';

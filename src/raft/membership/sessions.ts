@@ -61,13 +61,14 @@ export class Sessions<T> {
   }
 
   #wanted(): Map<string, ServerId | null> {
-    const { member, log, joining } = this.#parts;
+    const { member, log, joining, changes } = this.#parts;
     const wanted = new Map<string, ServerId | null>();
     if (member.isStopped) return wanted;
     if (member.isJoining) for (const address of joining.remotes) wanted.set(address, null);
     for (const [id, address] of log.servers) {
       if (id !== member.id && address !== member.address) wanted.set(address, id);
     }
+    for (const [address, id] of changes.toDial()) wanted.set(address, id);
     return wanted;
   }
 
