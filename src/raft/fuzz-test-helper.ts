@@ -38,6 +38,7 @@ export function fuzz(options: FuzzOptions): FuzzSummary {
   trouble.end();
   world.run(20 * TIMER_MS + (servers === 1 ? 0 : 1000));
   const leader = checkPeace(world);
+  checkMembers(world, leader, trouble.unwanted);
   for (const id of leader.inside.log.servers.keys()) world.propose(world.nodes.get(id) as Node);
   world.run(5 * TIMER_MS);
   checkPeace(world);
@@ -89,8 +90,22 @@ function checkPeace(world: World): Node {
   return leader;
 }
 
+/** Everybody is in who should be: whoever wants to and has anybody to ask. */
+function checkMembers(world: World, leader: Node, unwanted: ReadonlySet<ServerId>): void {
+  const { servers } = leader.inside.log;
+  const addresses = new Set(servers.values());
+  for (const node of world.nodes.values()) {
+    if (!node.isUp || servers.has(node.id) || unwanted.has(node.id)) continue;
+    const { phase, remotes } = node.engine.status();
+    const asksInVain = !remotes.some((address) => addresses.has(address));
+    assert(phase === 'joining' && asksInVain, `${node.id} is ${phase}, and out`);
+  }
+}
+
 class Trouble {
   readonly #world: World;
+  /** Servers that were told to go, or that others were told to remove. */
+  readonly unwanted: Set<ServerId> = new Set();
   #isOn: boolean = false;
   #joins: number = 0;
 
@@ -175,8 +190,10 @@ class Trouble {
       const address = addressOf(server);
       world.admin(node, (command) => ({ type: 'add-server', command, server, address }));
     } else if (kind === 13 && log.servers.size > 3) {
-      const server: ServerId = prng.pick([...log.servers.keys()]);
-      if (prng.chance(1, 2)) world.admin(node, (command) => ({ type: 'kick', command, server }));
+      const isKick = prng.chance(1, 2);
+      const server: ServerId = isKick ? prng.pick([...log.servers.keys()]) : node.id;
+      this.unwanted.add(server);
+      if (isKick) world.admin(node, (command) => ({ type: 'kick', command, server }));
       else world.admin(node, (command) => ({ type: 'leave', command }));
     }
   }

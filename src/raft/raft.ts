@@ -163,8 +163,9 @@ export class Raft<T> {
     const timer = committed.findLast((entry) => entry.kind === 'timer');
     electionTimer.adopt(timer?.electionTimerMs ?? state.snapshot.electionTimerMs);
     member.open(state.term, state.vote, state.remotes !== null);
-    if (state.remotes !== null) joining.open(state.remotes);
     commits.open(state.commitIndex);
+    if (state.remotes === null) joining.openMember();
+    else joining.open(state.remotes);
     election.resetDeadline();
     this.#armUpkeep();
     sessions.reconcile();

@@ -42,13 +42,29 @@ export class Joining<T> {
   }
 
   onJoinDeadline(): void {
-    const { member, outbox } = this.#parts;
-    if (!member.isJoining) return;
-    for (const address of this.#remotes) {
-      const { address: own } = member;
-      outbox.sendToAddress(address, { type: 'add-server-request', address: own });
+    const { member, outbox, log, storage } = this.#parts;
+    if (!member.isJoining && this.isConfirmed()) return;
+    const request = { type: 'add-server-request', address: member.address } as const;
+    if (member.isJoining) {
+      for (const address of this.#remotes) outbox.sendToAddress(address, request);
+    } else {
+      for (const id of log.servers.keys()) if (id !== member.id) storage.send(id, request);
     }
     this.#armJoin();
+  }
+
+  /**
+   * What the log says of this server's membership is committed, as far as known here. Until then it
+   * keeps asking: the entry that names it may come to nothing, and then nobody would think of it.
+   */
+  isConfirmed(): boolean {
+    const { member, log, commits } = this.#parts;
+    return log.serversAt(commits.index).has(member.id);
+  }
+
+  /** Begins life as a member, by a log that may yet have to be confirmed. */
+  openMember(): void {
+    if (!this.isConfirmed()) this.#armJoin();
   }
 
   onAddReply(reply: AddServerReply): void {
@@ -67,7 +83,7 @@ export class Joining<T> {
     const { member, deadlines, election, commits, sessions, outbox } = this.#parts;
     member.joined();
     this.#remotes.clear();
-    deadlines.clear('join');
+    if (this.isConfirmed()) deadlines.clear('join');
     election.resetDeadline();
     outbox.trace('info', 'joined');
     sessions.reconcile();

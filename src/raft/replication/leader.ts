@@ -155,15 +155,16 @@ export class Leader<T> {
 
   /** To a server with nothing to be sent: its answer tells where its log ends. */
   greet(progress: Progress): void {
-    this.#send(progress, []);
+    if (this.#parts.sessions.isConnected(progress.id)) this.#send(progress, []);
   }
 
   /** At the end of a step: everybody gets what is new. */
   settle(): void {
-    const { member, outbox, deadlines, electionTimer, commits, policy } = this.#parts;
+    const { member, outbox, deadlines, electionTimer, commits, policy, sessions } = this.#parts;
     if (!member.isLeader) return;
     let isBroadcast = this.#peers.size > 0;
     for (const progress of this.#all()) {
+      if (!sessions.isConnected(progress.id)) continue;
       this.#fill(progress);
       const isCommitNews = policy.immediateCommitSync && progress.commitSent < commits.index;
       if (isCommitNews || progress.roundSent < this.#round) this.#send(progress, []);
