@@ -29,7 +29,10 @@ const TIMER_MS = 200;
 export function fuzz(options: FuzzOptions): FuzzSummary {
   const { seed, onParts, trace, troubleMs = 2500 } = options;
   const servers = [3, 3, 5, 4, 1, 2][seed % 6];
-  const base = { seed, servers, onParts, policy: policyOf(seed) };
+  const policy = policyOf(seed);
+  // A cluster whose members are of two versions.
+  const old = policy.preVote === 'auto' ? ['n2', 'n3', 'n4'].slice(0, seed % 4) : [];
+  const base = { seed, servers, onParts, policy, old };
   const world = new World(trace === undefined ? base : { ...base, trace });
   const trouble = new Trouble(world);
   world.run(300);

@@ -18,6 +18,8 @@ export interface WorldOptions {
   readonly seed: number;
   readonly servers: number;
   readonly policy?: Partial<Policy>;
+  /** Servers of an old version: they do not ask pre-votes, and do not understand them. */
+  readonly old?: readonly ServerId[];
   /** A planted bug, in every server. */
   readonly onParts?: ((parts: Parts<Payload>) => void) | undefined;
   readonly trace?: (line: string) => void;
@@ -171,7 +173,8 @@ export class World {
 
   #addNode(id: ServerId, header: FileHeader<Payload>): Node {
     const { onParts } = this.#options;
-    const node = new Node({ id, header, policy: this.policy, onParts });
+    const policy: Policy = this.#isOld(id) ? { ...this.policy, preVote: 'off' } : this.policy;
+    const node = new Node({ id, header, policy, onParts });
     this.nodes.set(id, node);
     return node;
   }
@@ -282,6 +285,7 @@ export class World {
         (dialler === node.id && acceptor === to) || (dialler === to && acceptor === node.id),
     );
     if (!isLinked || this.#isCut(node.id, to)) return;
+    if (message.type === 'vote-request' && message.isPreVote && this.#isOld(to)) return;
     const copies = this.prng.chance(this.doubleRate, 1000) ? 2 : 1;
     for (let i = 0; i < copies; i++) {
       if (this.prng.chance(this.lossRate, 1000)) continue;
@@ -335,6 +339,10 @@ export class World {
     this.#later(dialler, this.prng.between(10, 20), () => {
       this.#dial(dialler, addressOf(session.acceptor));
     });
+  }
+
+  #isOld(id: ServerId): boolean {
+    return this.#options.old?.includes(id) ?? false;
   }
 
   #isCut(from: ServerId, to: ServerId): boolean {

@@ -55,7 +55,6 @@ export class Commits<T> {
   onInstalled(snapshot: Snapshot<T>): void {
     assert(snapshot.index > this.#index, 'Commits: a snapshot of the past');
     this.#index = snapshot.index;
-    this.#delivered = 0;
     this.deliver();
   }
 
