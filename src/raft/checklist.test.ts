@@ -276,3 +276,19 @@ test('what waits for the disk is dropped when its term is over', () => {
   const votes = sent.flatMap((effect) => (effect.type === 'send' ? [effect.peer] : []));
   assert.deepEqual(votes, ['c']);
 });
+
+test('commands of one turn share an append and a sync', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.lead();
+  const propose = { type: 'propose', data: [], size: 10, prerequisite: null } as const;
+  const events = [1, 2, 3].map((command) => ({ ...propose, command, eid: `x${command}` }));
+  const effects = alone.node.engine.stepAll(events, 0);
+  const appends = effects.flatMap((effect) =>
+    effect.type === 'send' && effect.message.type === 'append-request' ? [effect.message] : [],
+  );
+  assert.deepEqual(
+    appends.map((append) => append.entries.length),
+    [3, 3],
+  );
+  assert.equal(effects.filter((effect) => effect.type === 'request-sync').length, 1);
+});

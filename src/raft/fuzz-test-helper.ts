@@ -45,6 +45,7 @@ export function fuzz(options: FuzzOptions): FuzzSummary {
   for (const id of leader.inside.log.servers.keys()) world.propose(world.nodes.get(id) as Node);
   world.run(5 * TIMER_MS);
   checkPeace(world);
+  checkQuiet(world);
   const { checker, steps } = world;
   assert(checker.successes > 0, 'nothing was ever done');
   return {
@@ -91,6 +92,17 @@ function checkPeace(world: World): Node {
     assert.deepEqual(node.applied, leader.applied, `${id} has applied something else`);
   }
   return leader;
+}
+
+/** Nothing happens any more but heartbeats: whatever goes on for ever is a livelock. */
+function checkQuiet(world: World): void {
+  const before = world.steps;
+  const timers = [...world.nodes.values()].filter((node) => node.isUp);
+  const pingMs = Math.min(...timers.map((node) => node.inside.electionTimer.pingMs));
+  world.run(20 * pingMs);
+  const perPing = (world.steps - before) / 20;
+  // A ping, an answer, two deadlines; and servers that are out and ask to be let in.
+  assert(perPing <= 6 * world.nodes.size, `${perPing} steps from ping to ping`);
 }
 
 /** Everybody is in who should be: whoever wants to and has anybody to ask. */

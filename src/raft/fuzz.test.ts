@@ -9,7 +9,7 @@ import { PLANTS, type PlantName } from './plants-test-helper.ts';
 
 const { RAFT_SEED, RAFT_SEEDS, RAFT_TRACE } = process.env;
 const [from, to] = (
-  RAFT_SEEDS ?? (RAFT_SEED === undefined ? '1..80' : `${RAFT_SEED}..${RAFT_SEED}`)
+  RAFT_SEEDS ?? (RAFT_SEED === undefined ? '1..60' : `${RAFT_SEED}..${RAFT_SEED}`)
 )
   .split('..')
   .map(Number);

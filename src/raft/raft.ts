@@ -64,18 +64,26 @@ export class Raft<T> {
 
   /** `nowMs`: monotonic. Returns what to do, in order. */
   step(event: Event<T>, nowMs: number): readonly Effect<T>[] {
+    return this.stepAll([event], nowMs);
+  }
+
+  /** Several events of one turn: what they bring shares appends and syncs. */
+  stepAll(events: readonly Event<T>[], nowMs: number): readonly Effect<T>[] {
     const { outbox, member, deadlines, changes, reads, leader, storage } = this.#parts;
     assert(nowMs >= outbox.nowMs, 'Raft: time goes back');
-    assert(this.#isOpen === (event.type !== 'open'), 'Raft: opened once, before all else');
     outbox.begin(nowMs);
-    if (member.isStopped) this.#onStopped(event);
-    else this.#on(event);
+    for (const event of events) {
+      assert(this.#isOpen === (event.type !== 'open'), 'Raft: opened once, before all else');
+      if (member.isStopped) this.#onStopped(event);
+      else this.#on(event);
+    }
     if (!member.isStopped) {
       changes.settle();
       reads.settle();
       leader.settle();
       storage.settle();
-      deadlines.arm(outbox, event.type === 'tick');
+      const isTick = events.some((event) => event.type === 'tick');
+      deadlines.arm(outbox, isTick);
     }
     this.#tell();
     return outbox.effects();

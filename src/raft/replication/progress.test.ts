@@ -66,3 +66,12 @@ test('Progress: nothing is appended while a snapshot is under way, and a loss en
   progress.onSnapshotInstalled(9);
   assert.deepEqual([progress.state, progress.next], ['probing', 10]);
 });
+
+test('Progress: an old answer does not end the search for where the logs part', () => {
+  const progress = new Progress('b', 10);
+  progress.onRefused(9, 8, 2);
+  progress.onAppended(3);
+  assert.deepEqual([progress.state, progress.next, progress.match], ['probing', 8, 3]);
+  progress.onAppended(7);
+  assert.equal(progress.state, 'replicating');
+});

@@ -80,7 +80,9 @@ export class Progress {
   onAppended(index: number): boolean {
     this.#inflight = this.#inflight.filter((last) => last > index);
     const hasSnapshot = this.#state === 'snapshot' && index >= this.snapshotIndex;
-    if (this.#state === 'probing' || hasSnapshot) {
+    // Of what was asked; an older answer says nothing of where the logs part.
+    const hasAgreed = this.#state === 'probing' && index >= this.#next - 1;
+    if (hasAgreed || hasSnapshot) {
       this.#inflight = [];
       this.#state = 'replicating';
     }
