@@ -213,8 +213,9 @@ export class Raft<T> {
     const { member, changes, joining, outbox, storage, log } = this.#parts;
     const { command, server } = event;
     if (server === member.id) joining.onLeave(command);
-    else if (!log.servers.has(server)) outbox.complete(command, 'unknown-server');
-    else if (member.isLeader) changes.remove(server, { command });
+    else if (!log.servers.has(server) && !changes.isChanging(server)) {
+      outbox.complete(command, 'unknown-server');
+    } else if (member.isLeader) changes.remove(server, { command });
     else if (member.leader === null) outbox.complete(command, 'not-leader');
     else {
       storage.send(member.leader, { type: 'remove-server-request', server });
