@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Prng } from '../../stdx/index.ts';
 import type { Entry, Snapshot } from '../entry.ts';
+import { RECENT_EIDS_MAX } from '../options.ts';
 import { Log } from './log.ts';
 
 const servers = (...ids: string[]): ReadonlyMap<string, string> =>
@@ -98,6 +99,17 @@ test('Log: remembers the names that went into a snapshot', () => {
   assert.deepEqual([log.indexOf('e2.1'), log.indexOf('e5.1'), log.indexOf('e9.1')], [4, 5, null]);
   log.truncate(5);
   assert.equal(log.indexOf('e5.1'), null);
+});
+
+test('Log: remembers only so many names', () => {
+  const log = new Log<string>(snapshotAt(1, 1));
+  const count = RECENT_EIDS_MAX + 100;
+  for (let i = 2; i < count + 2; i++) log.append(data(i, 1), 1);
+  log.append({ index: log.end, term: 1, kind: 'noop' }, 1);
+  log.compact(log.describe(log.last, '', 0, 1000));
+  const known = Array.from({ length: count }, (_, i) => log.indexOf(`e${i + 2}.1`) !== null);
+  assert.equal(known.indexOf(true), 100);
+  assert(known.slice(100).every((is) => is));
 });
 
 /** The same, without any cleverness. */

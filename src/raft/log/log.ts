@@ -22,8 +22,10 @@ export class Log<T> {
   /** Name of the newest data entry. */
   #eid: string | null;
   readonly #indexByEid: Map<string, number> = new Map();
-  /** Names of entries that went into the snapshot, oldest first. */
+  /** Names of entries that went into the snapshot lately, and in which order, as a ring. */
   readonly #recentEids: Set<string> = new Set();
+  readonly #recentRing: string[] = [];
+  #recentNext: number = 0;
 
   constructor(snapshot: Snapshot<T>) {
     this.#snapshot = snapshot;
@@ -217,11 +219,10 @@ export class Log<T> {
   }
 
   #remember(eid: string): void {
+    const oldest = this.#recentRing[this.#recentNext];
+    if (oldest !== undefined) this.#recentEids.delete(oldest);
+    this.#recentRing[this.#recentNext] = eid;
+    this.#recentNext = (this.#recentNext + 1) % RECENT_EIDS_MAX;
     this.#recentEids.add(eid);
-    if (this.#recentEids.size <= RECENT_EIDS_MAX) return;
-    for (const oldest of this.#recentEids) {
-      this.#recentEids.delete(oldest);
-      break;
-    }
   }
 }

@@ -68,8 +68,9 @@ export class Leader<T> {
 
   /** A new entry at the end of the log; returns its index. */
   append(body: Body<T>): number {
-    const { log, member, storage } = this.#parts;
+    const { log, member, storage, changes } = this.#parts;
     assert(member.isLeader, 'Leader: only the leader makes entries');
+    assert(body.kind !== 'config' || changes.mayChange(), 'Leader: two configurations under way');
     const entry: Entry<T> = { term: member.term, index: log.end, ...body };
     log.append(entry, storage.writeEntries([{ type: 'entry', entry }]));
     if (entry.kind === 'config') this.#parts.onConfigChanged();
