@@ -32,7 +32,8 @@ export function fuzz(options: FuzzOptions): FuzzSummary {
   const policy = policyOf(seed);
   // A cluster whose members are of two versions.
   const old = policy.preVote === 'auto' ? ['n2', 'n3', 'n4'].slice(0, seed % 4) : [];
-  const base = { seed, servers, onParts, policy, old };
+  const isOrdered = seed % 5 < 2;
+  const base = { seed, servers, onParts, policy, old, isOrdered };
   const world = new World(trace === undefined ? base : { ...base, trace });
   const trouble = new Trouble(world);
   world.run(300);

@@ -20,6 +20,8 @@ export interface WorldOptions {
   readonly policy?: Partial<Policy>;
   /** Servers of an old version: they do not ask pre-votes, and do not understand them. */
   readonly old?: readonly ServerId[];
+  /** Sessions are streams, and a loss ends them; else datagrams that anything may happen to. */
+  readonly isOrdered?: boolean;
   /** A planted bug, in every server. */
   readonly onParts?: ((parts: Parts<Payload>) => void) | undefined;
   readonly trace?: (line: string) => void;
@@ -29,6 +31,8 @@ interface Session {
   readonly dialler: ServerId;
   readonly acceptor: ServerId;
   isOpen: boolean;
+  /** To whom the last message will arrive when. */
+  readonly arrivals: Map<ServerId, number>;
 }
 
 type Asked =
@@ -72,8 +76,8 @@ export class World {
       ...POLICY_OWN,
       electionTimerMs: ELECTION_TIMER_MS,
       electionRandomMs: 100,
-      // Here a session may lose a message and go on.
-      snapshotRetryTimers: 5,
+      // A datagram may be lost and its session goes on.
+      snapshotRetryTimers: options.isOrdered === true ? 0 : 5,
       ...options.policy,
     };
     const ids = Array.from({ length: options.servers }, (_, i) => `n${i + 1}`);
@@ -280,21 +284,44 @@ export class World {
   }
 
   #send(node: Node, to: ServerId, message: Msg<Payload>): void {
-    const isLinked = [...this.#sessions].some(
+    const session = [...this.#sessions].find(
       ({ dialler, acceptor }) =>
         (dialler === node.id && acceptor === to) || (dialler === to && acceptor === node.id),
     );
-    if (!isLinked || this.#isCut(node.id, to)) return;
+    if (session === undefined) return;
     if (message.type === 'vote-request' && message.isPreVote && this.#isOld(to)) return;
+    if (this.#options.isOrdered === true) this.#sendInOrder(node, to, message, session);
+    else this.#sendAnyhow(node, to, message);
+  }
+
+  /** A network of datagrams. */
+  #sendAnyhow(node: Node, to: ServerId, message: Msg<Payload>): void {
+    if (this.#isCut(node.id, to)) return;
     const copies = this.prng.chance(this.doubleRate, 1000) ? 2 : 1;
     for (let i = 0; i < copies; i++) {
       if (this.prng.chance(this.lossRate, 1000)) continue;
       this.schedule(this.prng.between(1, this.delayMaxMs), () => {
-        const target = this.nodes.get(to);
-        if (target === undefined || this.#isCut(node.id, to)) return;
-        this.step(target, { type: 'message', peer: node.id, message });
+        if (!this.#isCut(node.id, to)) this.#arrive(node, to, message);
       });
     }
+  }
+
+  /** A stream: nothing is lost or overtaken while the session lasts, and a loss is its end. */
+  #sendInOrder(node: Node, to: ServerId, message: Msg<Payload>, session: Session): void {
+    const last = session.arrivals.get(to) ?? 0;
+    const atMs = Math.max(last, this.nowMs + this.prng.between(1, this.delayMaxMs));
+    session.arrivals.set(to, atMs);
+    const isLost = this.prng.chance(this.lossRate, 10_000);
+    this.schedule(atMs - this.nowMs, () => {
+      if (!session.isOpen) return;
+      if (isLost || this.#isCut(node.id, to)) this.#close(session);
+      else this.#arrive(node, to, message);
+    });
+  }
+
+  #arrive(node: Node, to: ServerId, message: Msg<Payload>): void {
+    const target = this.nodes.get(to);
+    if (target !== undefined) this.step(target, { type: 'message', peer: node.id, message });
   }
 
   #dial(node: Node, address: string): void {
@@ -308,7 +335,8 @@ export class World {
       this.#later(node, this.prng.between(20, 40), () => this.#dial(node, address));
       return;
     }
-    const session: Session = { dialler: node.id, acceptor: target.id, isOpen: true };
+    const ends = { dialler: node.id, acceptor: target.id };
+    const session: Session = { ...ends, isOpen: true, arrivals: new Map() };
     this.#sessions.add(session);
     const connected = { type: 'connected', address } as const;
     this.step(target, { ...connected, peer: node.id, isDialled: false });
@@ -321,7 +349,8 @@ export class World {
     this.#dialling.get(node.id)?.delete(address);
     for (const session of this.#sessions) {
       if (session.dialler !== node.id || addressOf(session.acceptor) !== address) continue;
-      this.schedule(0, () => this.#close(session));
+      // What was sent before still arrives.
+      this.schedule(this.delayMaxMs, () => this.#close(session));
     }
   }
 
