@@ -4,12 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import type { Entry, ServerId, Snapshot } from './entry.ts';
-import { recover } from './log/recovery.ts';
+import { type Recovery, recover } from './log/recovery.ts';
 import type { Msg } from './message.ts';
 import type { Node, Payload } from './node-test-helper.ts';
 
 const textOf = (entry: Entry<Payload>): string =>
   `${entry.term} ${entry.kind}${entry.kind === 'data' ? ` ${entry.eid}` : ''}`;
+
+const problemOf = (result: Recovery<Payload>): string => (result.ok ? '' : result.problem);
 
 export class Checker {
   readonly #leaders: Map<number, ServerId> = new Map();
@@ -74,7 +76,7 @@ export class Checker {
     if (type !== 'append-reply' && type !== 'vote-reply' && type !== 'vote-request') return;
     const { header, records } = node.disk.durable();
     const result = recover<Payload>({ self: node.id, header, records, electionTimerMs: 100 });
-    assert(result.ok, `${node.id}: a crash would leave a useless file`);
+    assert(result.ok, `${node.id}: a crash would leave a file with ${problemOf(result)}`);
     const { snapshot, entries, term, vote } = result.state;
     assert(term >= message.term, `${node.id}: says ${type} in a term that a crash would undo`);
     const end = snapshot.index + entries.length + 1;

@@ -85,6 +85,8 @@ export const SERVERS_MAX = 255;
 export const REMOTES_MAX = 255;
 /** No-ops by which a leader grows its log in one go, past the end of a peer's useless one. */
 export const FILLERS_MAX = 1000;
+/** Election timers that a server waits which may be in no configuration any more. */
+export const UNCONFIRMED_PATIENCE = 10;
 /** Pre-votes without an answer after which `auto` begins to doubt that anybody understands. */
 export const PRE_VOTE_ROUNDS_MAX = 3;
 

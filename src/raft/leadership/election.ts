@@ -11,7 +11,7 @@
 import { assert } from '../../stdx/index.ts';
 import type { ServerId } from '../entry.ts';
 import type { VoteReply, VoteRequest } from '../message.ts';
-import { PRE_VOTE_ROUNDS_MAX } from '../options.ts';
+import { PRE_VOTE_ROUNDS_MAX, UNCONFIRMED_PATIENCE } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { contactsNeeded, majority } from './quorum.ts';
 
@@ -52,7 +52,8 @@ export class Election<T> {
   resetDeadline(): void {
     const { outbox, deadlines, electionTimer, prng, policy } = this.#parts;
     const jitterMs = prng.below(policy.electionRandomMs);
-    deadlines.set('election', outbox.nowMs + electionTimer.currentMs + jitterMs);
+    const waitMs = electionTimer.currentMs * this.#patience();
+    deadlines.set('election', outbox.nowMs + waitMs + jitterMs);
   }
 
   /** A valid message of the current term's leader has come. */
@@ -162,6 +163,16 @@ export class Election<T> {
   /** Whom this server has voted for in its term; asked before every vote. */
   voteInTerm(): ServerId | null {
     return this.#parts.member.vote;
+  }
+
+  /**
+   * A server of which it is not certain that it is in at all, and that cannot ask first, takes its
+   * time: each of its elections moves its term, which whoever admits it has to catch up with.
+   */
+  #patience(): number {
+    const { policy, joining, member } = this.#parts;
+    if (policy.preVote === 'on' || member.isLeader) return 1;
+    return joining.isConfirmed() ? 1 : UNCONFIRMED_PATIENCE;
   }
 
   #begin(isPreVote: boolean, isTransfer: boolean, isFresh: boolean): void {

@@ -113,6 +113,9 @@ export class Changes<T> {
   }
 
   remove(id: ServerId, asker: Asker): void {
+    const { member, joining } = this.#parts;
+    // A leader does not remove itself: it leaves, which begins with finding a successor.
+    if (member.isLeader && id === member.id) joining.begin();
     const outcome = this.#whyNotRemove(id);
     if (outcome !== null) {
       this.#answerRemove(outcome, id, [asker]);
@@ -217,6 +220,7 @@ export class Changes<T> {
 
   #whyNotRemove(id: ServerId): Outcome | null {
     const { member, log } = this.#parts;
+    if (id === member.id && member.phase === 'leaving') return 'already-in-progress';
     if (!member.isLeader) return 'not-leader';
     if (this.#removals.has(id)) return 'already-in-progress';
     const add = this.#additions.get(id);

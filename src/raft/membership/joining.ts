@@ -68,14 +68,15 @@ export class Joining<T> {
   }
 
   onAddReply(reply: AddServerReply): void {
-    const { member, sessions } = this.#parts;
-    if (!member.isJoining) return;
-    if (reply.success) {
-      this.complete();
-      return;
-    }
-    this.#addRemotes(reply.remotes);
-    sessions.reconcile();
+    const { member, sessions, deadlines, outbox, electionTimer } = this.#parts;
+    if (!member.isJoining && this.isConfirmed()) return;
+    if (!reply.success) {
+      // Whoever leads next may take it at once.
+      deadlines.set('join', outbox.nowMs + Math.min(JOIN_RETRY_MS, electionTimer.currentMs));
+      if (!member.isJoining) return;
+      this.#addRemotes(reply.remotes);
+      sessions.reconcile();
+    } else if (member.isJoining) this.complete();
   }
 
   /** In: from now on a member like any other. */
@@ -98,9 +99,16 @@ export class Joining<T> {
     else if (log.servers.size <= 1) outbox.complete(command, 'would-be-empty');
     else {
       this.#leaveCommand = command;
-      member.leave();
-      this.onLeaveDeadline();
+      this.begin();
     }
+  }
+
+  /** Begins to leave, unless it does so already or would leave nobody. */
+  begin(): void {
+    const { member, log } = this.#parts;
+    if (member.phase !== 'member' || log.servers.size <= 1) return;
+    member.leave();
+    this.onLeaveDeadline();
   }
 
   onLeaveDeadline(): void {
