@@ -170,7 +170,7 @@ class Trouble {
   #mischief(): void {
     const { prng } = this.#world;
     if (!this.#isOn) return;
-    this.#doHarm(prng.below(16));
+    this.#doHarm(prng.below(18));
     this.#world.schedule(prng.between(10, 150), () => this.#mischief());
   }
 
@@ -185,7 +185,9 @@ class Trouble {
     else if (kind <= 6) world.blocked.clear();
     else if (kind <= 8) world.snapshot(node);
     else if (kind === 9) world.cutSession();
-    else if (kind >= 14) this.#strand();
+    else if (kind === 14 || kind === 15) this.#strand();
+    else if (kind === 16) world.pause(node, world.prng.between(50, 600));
+    else if (kind === 17) world.failDisk(node);
     else this.#administer(node, kind);
   }
 

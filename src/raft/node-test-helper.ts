@@ -52,6 +52,8 @@ export class Node {
   parts: Parts<Payload> | null = null;
   /** Counts lives, so that what was meant for an earlier one can be told apart. */
   life: number = 0;
+  /** What has come while the process stands still; null: it does not. */
+  backlog: Event<Payload>[] | null = null;
   applied: string[] = [];
   appliedIndex: number = 0;
   /** Delivered and not yet reported as applied. */
@@ -88,6 +90,7 @@ export class Node {
       return null;
     }
     this.life++;
+    this.backlog = null;
     this.applied = [];
     this.appliedIndex = 0;
     this.isApplyDue = false;

@@ -31,6 +31,8 @@ interface Session {
   readonly dialler: ServerId;
   readonly acceptor: ServerId;
   isOpen: boolean;
+  /** The dialler knows whom it has reached. */
+  isNamed: boolean;
   /** To whom the last message will arrive when. */
   readonly arrivals: Map<ServerId, number>;
 }
@@ -165,9 +167,33 @@ export class World {
   /** Hands an event to a server, if it runs. */
   step(node: Node, event: Event<Payload>): void {
     if (!node.isUp) return;
+    if (node.backlog !== null) {
+      node.backlog.push(event);
+      return;
+    }
     this.steps++;
     this.#execute(node, node.step(event, this.nowMs));
     if (node.isUp) this.checker.onStep(node);
+  }
+
+  /** The process stands still: whatever comes waits, and its clock is ahead when it goes on. */
+  pause(node: Node, durationMs: number): void {
+    if (node.backlog !== null) return;
+    node.backlog = [];
+    this.#later(node, durationMs, () => {
+      const events = node.backlog ?? [];
+      node.backlog = null;
+      for (const event of events) this.step(node, event);
+    });
+  }
+
+  /** Its disk refuses a write: it ends, and is started again by and by. */
+  failDisk(node: Node): void {
+    if (node.backlog !== null) return;
+    this.step(node, { type: 'write-failed' });
+    if (!node.isUp) return;
+    assert(node.inside.member.isStopped, 'goes on without a disk');
+    this.crash(node);
   }
 
   cutSession(): void {
@@ -336,12 +362,15 @@ export class World {
       return;
     }
     const ends = { dialler: node.id, acceptor: target.id };
-    const session: Session = { ...ends, isOpen: true, arrivals: new Map() };
+    const session: Session = { ...ends, isOpen: true, isNamed: false, arrivals: new Map() };
     this.#sessions.add(session);
     const connected = { type: 'connected', address } as const;
     this.step(target, { ...connected, peer: node.id, isDialled: false });
+    if (!session.isOpen) return;
+    session.isNamed = peer !== null;
     this.step(node, { ...connected, peer, isDialled: true });
     if (peer !== null || !node.isUp || !session.isOpen) return;
+    session.isNamed = true;
     this.step(node, { ...connected, peer: target.id, isDialled: false });
   }
 
@@ -362,6 +391,7 @@ export class World {
       [session.acceptor, session.dialler],
     ]) {
       const node = this.nodes.get(id) as Node;
+      if (id === session.dialler && !session.isNamed) continue;
       this.#later(node, 0, () => this.step(node, { type: 'disconnected', peer }));
     }
     const dialler = this.nodes.get(session.dialler) as Node;
