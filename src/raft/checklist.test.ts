@@ -292,3 +292,27 @@ test('commands of one turn share an append and a sync', () => {
   );
   assert.equal(effects.filter((effect) => effect.type === 'request-sync').length, 1);
 });
+
+test('an answer to a pre-vote is no vote, whatever term it says', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.timeout('election');
+  alone.hear('b', { type: 'vote-reply', term: 0, vote: 'a', isPreVote: true });
+  const { member } = alone.node.inside;
+  assert.deepEqual([member.term, member.role], [1, 'candidate']);
+  alone.hear('c', { type: 'vote-reply', term: 1, vote: 'a', isPreVote: true });
+  assert.equal(member.role, 'candidate');
+  alone.hear('c', { type: 'vote-reply', term: 1, vote: 'a', isPreVote: false });
+  assert.equal(member.role, 'leader');
+});
+
+test('a former leader does not deny a command that it has in its log', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.lead();
+  const type = 'execute-command-request';
+  const request = { type, eid: 'x', data: ['x'], size: 1, prerequisite: null } as const;
+  alone.hear('b', request);
+  alone.step({ type: 'transfer', command: 9, target: 'c', reason: '' });
+  assert.deepEqual(ofType(alone.hear('b', request), 'execute-command-reply'), []);
+  const other = alone.hear('b', { ...request, eid: 'y' });
+  assert.equal(ofType(other, 'execute-command-reply').length, 1);
+});

@@ -141,11 +141,6 @@ export class Member<T> {
     this.#phase = 'member';
   }
 
-  /** Was in only by a configuration that came to nothing. */
-  rejoin(): void {
-    this.#phase = 'joining';
-  }
-
   leave(): void {
     assert(this.#phase === 'member', 'Member: leaves without being in');
     this.#phase = 'leaving';

@@ -29,18 +29,6 @@ export class Joining<T> {
     this.#armJoin();
   }
 
-  /**
-   * The configuration that had named this server is gone from the log: it was an attempt, and has
-   * failed. That a server was removed is seen differently: it is never sent that entry.
-   */
-  resume(): void {
-    const { member, log, outbox } = this.#parts;
-    if (member.isJoining || member.isStopped) return;
-    outbox.trace('warn', 'joins-again');
-    member.rejoin();
-    this.open([...log.servers.values()]);
-  }
-
   onJoinDeadline(): void {
     const { member, outbox, log, storage } = this.#parts;
     if (!member.isJoining && this.isConfirmed()) return;
@@ -81,10 +69,9 @@ export class Joining<T> {
 
   /** In: from now on a member like any other. */
   complete(): void {
-    const { member, deadlines, election, commits, sessions, outbox } = this.#parts;
+    const { member, election, commits, sessions, outbox } = this.#parts;
     member.joined();
     this.#remotes.clear();
-    if (this.isConfirmed()) deadlines.clear('join');
     election.resetDeadline();
     outbox.trace('info', 'joined');
     sessions.reconcile();

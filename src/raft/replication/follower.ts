@@ -78,14 +78,12 @@ export class Follower<T> {
     if (news === -1) return false;
     let hasConfig = false;
     if (entries[news].index < log.end) hasConfig = this.#truncate(entries[news].index);
-    const wasAttempt = hasConfig && !log.servers.has(this.#parts.member.id);
     const records = entries.slice(news).map((entry): LogRecord<T> => ({ type: 'entry', entry }));
     const seq = this.#parts.storage.writeEntries(records);
     for (const entry of entries.slice(news)) {
       log.append(entry, seq);
       hasConfig ||= entry.kind === 'config';
     }
-    if (wasAttempt && !log.servers.has(this.#parts.member.id)) this.#parts.joining.resume();
     if (hasConfig) this.#parts.onConfigChanged();
     return true;
   }

@@ -39,10 +39,9 @@ export class Snapshots<T> {
 
   /** To a peer whose next entry is before the log. One at a time, none twice in a row. */
   send(progress: Progress): void {
-    const { log, member, outbox, storage, electionTimer, sessions } = this.#parts;
+    const { log, member, outbox, storage, electionTimer } = this.#parts;
     const { snapshot } = log;
     if (progress.state === 'snapshot' || progress.hasFailed) return;
-    if (!sessions.isConnected(progress.id)) return;
     if (progress.contradictedAt !== null && snapshot.index < progress.contradictedAt - 1) return;
     const isSame = progress.snapshotIndex === snapshot.index;
     if (isSame && outbox.nowMs < progress.snapshotSentMs + electionTimer.pingMs) return;
