@@ -1,0 +1,120 @@
+/** Corners that neither the transcripts nor the seeds come to by themselves. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Alone, ofType } from './alone-test-helper.ts';
+import type { Entry } from './entry.ts';
+import type { AppendRequest } from './message.ts';
+import type { Payload } from './node-test-helper.ts';
+
+const noop = (index: number, term: number): Entry<Payload> => ({ index, term, kind: 'noop' });
+
+function append(prevIndex: number, entries: readonly Entry<Payload>[]): AppendRequest<Payload> {
+  const leaderCommit = prevIndex + entries.length;
+  const base = { type: 'append-request', term: 1, prevTerm: 1, round: 0 } as const;
+  return { ...base, prevIndex, leaderCommit, entries };
+}
+
+test('of an append that reaches into the snapshot only the rest counts', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.hear('b', append(1, [noop(2, 1), noop(3, 1)]));
+  alone.snapshot();
+  assert.equal(alone.node.inside.log.start, 4);
+  const [reply] = ofType(
+    alone.hear(
+      'b',
+      append(
+        1,
+        [2, 3, 4].map((i) => noop(i, 1)),
+      ),
+    ),
+    'append-reply',
+  );
+  assert(reply?.type === 'append-reply');
+  assert.deepEqual([reply.result, reply.logEnd, reply.entryCount], ['ok', 5, 3]);
+  const [old] = ofType(alone.hear('b', append(1, [noop(2, 1)])), 'append-reply');
+  assert(old?.type === 'append-reply');
+  assert.deepEqual([old.result, old.logEnd], ['ok', 5], 'wholly covered');
+});
+
+test('an append to all takes the place of the next heartbeat', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.lead();
+  alone.nowMs += 200;
+  alone.propose('x');
+  assert.equal(alone.node.inside.deadlines.at('ping'), 200 + 333);
+});
+
+test('the election timer may be changed again when a change is committed, or cut off', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.lead();
+  const change = (electionTimerMs: number): string | undefined => {
+    const type = 'change-election-timer';
+    const effects = alone.node.step({ type, command: 1, electionTimerMs }, alone.nowMs);
+    alone.carryOut(effects);
+    return effects.find((effect) => effect.type === 'complete')?.status;
+  };
+  assert.equal(change(1500), 'success');
+  assert.equal(change(1600), 'change-pending');
+  alone.reply('b', 3);
+  assert.equal(change(1600), 'success');
+  // Another leader has something else in its place.
+  const { log, electionTimer } = alone.node.inside;
+  const other = { ...append(3, [noop(4, 2)]), term: 2, leaderCommit: 3 };
+  alone.hear('b', other);
+  assert.deepEqual([log.last, electionTimer.pendingMs, electionTimer.currentMs], [4, null, 1500]);
+});
+
+test('a command that is the newest in an installed snapshot is done', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.hear('b', append(1, [noop(2, 1)]));
+  alone.propose('x');
+  const { log } = alone.node.inside;
+  const snapshot = { ...log.snapshot, index: 9, eid: 'x', data: ['x'] };
+  const request = { type: 'install-snapshot-request', term: 1, snapshot } as const;
+  const message = { type: 'message', peer: 'b', message: request } as const;
+  alone.carryOut(alone.node.step(message, alone.nowMs));
+  assert.equal(alone.node.inside.commands.count, 0);
+  assert(alone.completed.some(({ status, index }) => status === 'success' && index === 9));
+});
+
+test('a command of a former leader that nobody mentions any more is reported as lost', () => {
+  const alone = new Alone(['a', 'b', 'c']);
+  alone.lead();
+  alone.propose('x');
+  alone.step({ type: 'transfer', command: 9, target: 'c', reason: '' });
+  alone.nowMs += 2001;
+  alone.timeout('upkeep');
+  assert(alone.completed.some(({ status }) => status === 'lost-leadership'));
+});
+
+test('a snapshot of what is not applied is refused', () => {
+  const alone = new Alone(['a']);
+  const ready = { type: 'snapshot-ready', command: 3, index: 99, data: [], size: 0 } as const;
+  alone.step(ready);
+  assert(alone.completed.some(({ status }) => status === 'no-such-index'));
+});
+
+test('the only server is not removed on behalf of another either', () => {
+  const alone = new Alone(['a']);
+  const sent = alone.hear('x', { type: 'remove-server-request', server: 'a' });
+  const [reply] = ofType(sent, 'remove-server-reply');
+  assert(reply?.type === 'remove-server-reply');
+  assert.deepEqual([reply.success, reply.comment], [false, 'empty']);
+  assert(alone.node.inside.member.isLeader);
+});
+
+test('a server of doubtful membership that cannot ask first takes its time', () => {
+  for (const [preVote, timers] of [
+    ['on', 1],
+    ['off', 10],
+  ] as const) {
+    const alone = new Alone(['b', 'c'], { preVote }, 'a');
+    const servers = new Map(['a', 'b', 'c'].map((id) => [id, id]));
+    const entry = { index: 2, term: 1, kind: 'config', servers } as const;
+    alone.hear('b', { ...append(1, [entry]), leaderCommit: 1 });
+    alone.node.start(1, alone.nowMs);
+    const { deadlines, member } = alone.node.inside;
+    assert(!member.isJoining, 'its own log names it');
+    assert.equal(deadlines.at('election'), timers * 1000);
+  }
+});
