@@ -34,6 +34,9 @@ test('of an append that reaches into the snapshot only the rest counts', () => {
   const [old] = ofType(alone.hear('b', append(1, [noop(2, 1)])), 'append-reply');
   assert(old?.type === 'append-reply');
   assert.deepEqual([old.result, old.logEnd], ['ok', 5], 'wholly covered');
+  const [wrong] = ofType(alone.hear('b', append(1, [noop(2, 1), noop(3, 2)])), 'append-reply');
+  assert(wrong?.type === 'append-reply');
+  assert.equal(wrong.result, 'inconsistency', 'another history');
 });
 
 test('an append to all takes the place of the next heartbeat', () => {

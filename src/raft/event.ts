@@ -1,6 +1,7 @@
 /**
- * All that can happen to a Raft server. A driver hands one at a time to `Raft.step`, with the
- * monotonic time in milliseconds, and carries out the effects in order before the next.
+ * All that can happen to a Raft server. A driver hands one at a time to `Raft.step`, or all of one
+ * turn to `Raft.stepAll`, with the monotonic time in milliseconds, and carries out the effects in
+ * order before the next. Events of an earlier life of the server must not reach a later one.
  */
 import type { ServerId } from './entry.ts';
 import type { RecoveredState } from './log/recovery.ts';
