@@ -282,7 +282,8 @@ export class World {
     if (asked.kind !== 'command') return;
     if (effect.status === 'success') this.checker.onSuccess(asked.eid, effect.index);
     const isDenied = ['not-leader', 'prerequisite-failed', 'busy'].includes(effect.status);
-    if (isDenied) this.checker.onDenied(asked.eid);
+    // A datagram that came twice may be denied first and done later.
+    if (isDenied && this.#options.isOrdered === true) this.checker.onDenied(asked.eid);
   }
 
   #onRead(node: Node, effect: Effect<Payload> & { readonly type: 'read-ready' }): void {
