@@ -31,11 +31,14 @@ export class Joining<T> {
 
   onJoinDeadline(): void {
     const { member, outbox, log, storage } = this.#parts;
-    if (!member.isJoining && this.isConfirmed()) return;
+    if (!member.isJoining && this.isConfirmed()) {
+      this.#remotes.clear();
+      this.#parts.sessions.reconcile();
+      return;
+    }
     const request = { type: 'add-server-request', address: member.address } as const;
-    if (member.isJoining) {
-      for (const address of this.#remotes) outbox.sendToAddress(address, request);
-    } else {
+    for (const address of this.#remotes) outbox.sendToAddress(address, request);
+    if (!member.isJoining) {
       for (const id of log.servers.keys()) if (id !== member.id) storage.send(id, request);
     }
     this.#armJoin();
@@ -61,7 +64,6 @@ export class Joining<T> {
     if (!reply.success) {
       // Whoever leads next may take it at once.
       deadlines.set('join', outbox.nowMs + Math.min(JOIN_RETRY_MS, electionTimer.currentMs));
-      if (!member.isJoining) return;
       this.#addRemotes(reply.remotes);
       sessions.reconcile();
     } else if (member.isJoining) this.complete();

@@ -64,7 +64,7 @@ export class Sessions<T> {
     const { member, log, joining, changes } = this.#parts;
     const wanted = new Map<string, ServerId | null>();
     if (member.isStopped) return wanted;
-    if (member.isJoining) for (const address of joining.remotes) wanted.set(address, null);
+    for (const address of joining.remotes) wanted.set(address, null);
     for (const [id, address] of log.servers) {
       if (id !== member.id && address !== member.address) wanted.set(address, id);
     }
@@ -74,8 +74,8 @@ export class Sessions<T> {
 
   /** The one who dials speaks first, and says the most useful thing it has to say. */
   #greet(peer: ServerId | null, address: string): void {
-    const { member, outbox } = this.#parts;
-    if (member.isJoining) {
+    const { member, outbox, joining } = this.#parts;
+    if (member.isJoining || (peer === null && !joining.isConfirmed())) {
       outbox.emit({
         type: 'send',
         peer,
