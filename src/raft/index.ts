@@ -14,6 +14,18 @@
  * 2. open: read the file, sync it once, `recover(…)`, `new Raft(…)`, `step({ type: 'open', … })`;
  * 3. carry out the effects in order, hand in the next event; `applied` after what was delivered.
  */
+export {
+  appendBytesMax,
+  Assemblies,
+  Dialect,
+  type DialectCounters,
+  type DialectOptions,
+  type Frame,
+  RAFT_MESSAGE_SIZE_MAX,
+  readFrame,
+  readMessage,
+  SNAPSHOT_SIZE_MAX,
+} from './dialect/index.ts';
 export type { AdminStatus, Effect, Status, TraceLevel } from './effect.ts';
 export {
   type Body,

@@ -189,6 +189,7 @@ export class Framer {
     // A stranger must not get a large slot, let alone keep it, with a command that needs none.
     if (bodiless.includes(command)) return size === HEADER_SIZE;
     if (command === Command.prepare) return size <= this.#requestSizeMax;
+    if (command === Command.raft && size > this.#pool.requestSlotSize) return false;
     return this.#pool.capacity(slotClassOf(command, size)) > 0;
   }
 
@@ -245,8 +246,12 @@ const bodiless: readonly number[] = [
   Command.helloOk,
 ];
 
-/** Requests and prepares have slots of their own, so that acknowledgements always find one. */
+/**
+ * Requests and prepares have slots of their own, so that acknowledgements always find one. Large
+ * frames of Raft carry requests.
+ */
 function slotClassOf(command: number, size: number): SlotClass {
   if (command === Command.request || command === Command.prepare) return 'request';
-  return size <= SMALL_SLOT_SIZE ? 'small' : 'reply';
+  if (size <= SMALL_SLOT_SIZE) return 'small';
+  return command === Command.raft ? 'request' : 'reply';
 }

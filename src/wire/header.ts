@@ -42,6 +42,8 @@ export const Command = {
   /** Our own: who dials, on a connection between replicas; and the answer to it. */
   hello: 130,
   helloOk: 131,
+  /** Our own: between replicas of a Raft cluster. */
+  raft: 132,
 } as const;
 export type Command = (typeof Command)[keyof typeof Command];
 

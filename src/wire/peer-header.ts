@@ -16,6 +16,7 @@
  * | headers | | headers |
  * | requestPrepare | op, checksum (or zero: whichever the sender holds) | |
  * | hello, helloOk | see `io/peer-hello` | |
+ * | raft | see `raft/dialect/frame` | |
  */
 export const PeerOffset = {
   op: 128,

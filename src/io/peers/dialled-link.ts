@@ -74,6 +74,7 @@ const peerCommands: readonly Command[] = [
   Command.block,
   Command.startView,
   Command.helloOk,
+  Command.raft,
 ];
 
 export class DialledLink implements ConnectionOwner {

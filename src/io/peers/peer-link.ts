@@ -305,6 +305,9 @@ export class PeerLink implements DialledLinkOwner {
 }
 
 function weightOf(message: Message): Weight {
-  if (readCommand(message.bytes) === Command.prepare) return 'prepare';
+  const command = readCommand(message.bytes);
+  if (command === Command.prepare) return 'prepare';
+  // What carries a request, or a piece of a snapshot.
+  if (command === Command.raft && message.slotClass !== 'small') return 'prepare';
   return message.slotClass === 'small' ? 'small' : 'large';
 }

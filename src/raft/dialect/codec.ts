@@ -11,7 +11,7 @@
  * | body config | servers (at least one) |
  * | body timer | u32 ms |
  * | servers | u8 count, each: string id, string address |
- * | snapshot | u64 term, u64 index, string eid or none, servers, u32 ms, u8 has data, data as above |
+ * | snapshot | u64 term, u64 index, string eid or none, servers, u32 ms, u8 has data, as above |
  * | record | u8 type, its fields in the order in which the type names them |
  * | header | u8 type, then u8 count and addresses, or a snapshot |
  *
