@@ -16,7 +16,7 @@
  *    `new Replica({ pool, machine, superblock })`;
  * 4. `step({ type: 'open' }, now)`, execute the effects, and so on with every event.
  */
-export type { DropReason, RefuseReason } from './counters.ts';
+export type { DropReason, RefuseReason } from '../engine/index.ts';
 export { type FormatOptions, type FormatWrite, formatWrites } from './file/format.ts';
 export {
   checkpointAfter,

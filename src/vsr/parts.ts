@@ -2,15 +2,13 @@
  * The parts of a replica, as they know each other. Each owns its state, and nobody else changes it;
  * the replica makes them all and hands this list to each, so that they may call one another.
  */
+import type { Admission, Counters, HeldRequests } from '../engine/index.ts';
 import type { Prng } from '../stdx/index.ts';
 import type { MessagePool } from '../wire/index.ts';
-import type { Admission } from './admission.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Commits } from './commits.ts';
-import type { Counters } from './counters.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Geometry } from './file/geometry.ts';
-import type { HeldRequests } from './held-requests.ts';
 import type { History } from './log/history.ts';
 import type { Journal } from './log/journal.ts';
 import type { Log } from './log/log.ts';

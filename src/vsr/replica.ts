@@ -7,25 +7,27 @@
  * takes part. After the effects `halt` and `restart` it does nothing any more.
  */
 import {
+  Admission,
+  Counters,
   type Effect,
-  type Engine,
   type Event,
+  HeldRequests,
   type Instant,
   type Machine,
+  RELEASE,
+  RELEASE_CLIENT_MIN,
+  type ReplicaEngine,
   SECTOR_SIZE,
   type StorageError,
 } from '../engine/index.ts';
 import { assert, Prng, unreachable } from '../stdx/index.ts';
 import { createMemory, type Message, type MessagePool } from '../wire/index.ts';
-import { Admission } from './admission.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Commits } from './commits.ts';
-import { Counters } from './counters.ts';
 import { Deadlines } from './deadlines.ts';
 import { Dispatch } from './dispatch.ts';
 import { SUPERBLOCK_COPY_SIZE } from './file/geometry.ts';
 import type { SuperblockRead } from './file/superblock-codec.ts';
-import { HeldRequests } from './held-requests.ts';
 import { HISTORY_BYTES_MAX, History } from './log/history.ts';
 import { Journal } from './log/journal.ts';
 import { Log } from './log/log.ts';
@@ -48,10 +50,7 @@ import { createTopology, type TopologyName } from './topology/index.ts';
 import { StartView } from './view-change/start-view.ts';
 import { ViewChange } from './view-change/view-change.ts';
 
-/** What this program calls itself towards clients: 0.17.9. */
-export const RELEASE = 0x1109;
-/** Oldest client that is served: 0.17.0. */
-export const RELEASE_CLIENT_MIN = 0x1100;
+export { RELEASE, RELEASE_CLIENT_MIN };
 
 export const TOPOLOGY_DEFAULT: TopologyName = 'star';
 
@@ -80,7 +79,7 @@ export interface ReplicaOptions {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-export class Replica implements Engine {
+export class Replica implements ReplicaEngine {
   readonly #parts: Parts;
   readonly #release: number;
   readonly #recovery: Recovery;

@@ -44,9 +44,3 @@ export const SYNC_RETRY_NS: number = 100 * MS;
 export const SYNC_RETRY_MAX_NS: number = 5_000 * MS;
 /** Nothing could be executed for this long although more is committed: a checkpoint may help. */
 export const SYNC_STUCK_NS: number = 2_000 * MS;
-/** A request that came to a backup goes to the primary if no prepare of it is seen by then. */
-export const HOLD_MIN_NS: number = 2 * MS;
-/** A prepare that takes longer than this is not what usually happens. */
-export const HOLD_DELAY_MAX_NS: number = 100 * MS;
-/** A request that was forwarded is kept for the next primary this long. */
-export const HOLD_MAX_NS: number = 2_000 * MS;

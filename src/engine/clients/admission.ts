@@ -7,19 +7,14 @@
  * Admitted requests wait in a queue behind the pipeline. A client has one request under way at
  * most, so queue and pipeline together need no more places than there are clients.
  */
-import {
-  CLIENTS_MAX,
-  type ConnectionId,
-  OPERATION_MACHINE_MIN,
-  REQUEST_QUEUE_MAX,
-} from '../engine/index.ts';
-import { assert, bytesEqual, isZero, readSafeU64, readU32, toHex } from '../stdx/index.ts';
+import { assert, bytesEqual, isZero, readSafeU64, readU32, toHex } from '../../stdx/index.ts';
 import {
   Command,
   commandName,
   EvictionReason,
   HEADER_SIZE,
   type Message,
+  type MessagePool,
   OPERATION_RECONFIGURE,
   OPERATION_REGISTER,
   PingClientOffset,
@@ -32,17 +27,49 @@ import {
   readView,
   releaseText,
   requestProblem,
-} from '../wire/index.ts';
+} from '../../wire/index.ts';
+import type { ConnectionId } from '../event.ts';
+import { CLIENTS_MAX, REQUEST_QUEUE_MAX } from '../limits.ts';
+import { type Machine, OPERATION_MACHINE_MIN } from '../machine.ts';
+import type { Sessions } from '../sessions.ts';
+import type { StepOutbox } from '../step-outbox.ts';
 import { Clients } from './clients.ts';
-import type { DropReason, RefuseReason } from './counters.ts';
+import type { Counters, DropReason, RefuseReason } from './counters.ts';
 import {
   type Author,
   buildEviction,
   buildPong,
   buildPongUnasked,
   refreshReply,
-} from './message.ts';
-import type { Parts } from './parts.ts';
+} from './messages.ts';
+
+/** What admission needs of the replica around it, whatever its engine. */
+export interface AdmissionParts {
+  readonly pool: MessagePool;
+  readonly outbox: Pick<StepOutbox, 'send' | 'close' | 'trace'>;
+  readonly counters: Counters;
+  readonly member: {
+    /** It leads, and has executed all that is committed. */
+    readonly isNormalPrimary: boolean;
+    /** Nobody else could lead: nothing is held for another. */
+    readonly isSolo: boolean;
+    /** `recovering`: knows nothing yet. */
+    readonly status: string;
+    readonly view: number;
+    authorToClients(): Author;
+  };
+  readonly checkpoints: { readonly isReadOnly: boolean };
+  readonly primary: {
+    /** Headers of prepares that are not executed yet, borrowed. */
+    prepares(): Iterable<Uint8Array>;
+  };
+  readonly heldRequests: { hold(message: Message): void };
+  readonly state: {
+    readonly machine: Pick<Machine, 'validate'>;
+    readonly sessions: Sessions;
+    readonly commitMin: number;
+  };
+}
 
 export interface AdmissionOptions {
   readonly requestSizeMax: number;
@@ -51,12 +78,12 @@ export interface AdmissionOptions {
 }
 
 export class Admission {
-  readonly #parts: Parts;
+  readonly #parts: AdmissionParts;
   readonly #options: AdmissionOptions;
   readonly #clients: Clients = new Clients();
   readonly #queue: Message[] = [];
 
-  constructor(parts: Parts, options: AdmissionOptions) {
+  constructor(parts: AdmissionParts, options: AdmissionOptions) {
     this.#parts = parts;
     this.#options = options;
   }

@@ -3,8 +3,8 @@
  * connection to its client, a request makes it likely. A reply goes to the connection from which
  * its client was last heard; without one it is discarded, and the client asks again.
  */
-import type { ConnectionId } from '../engine/index.ts';
-import { assert } from '../stdx/index.ts';
+import { assert } from '../../stdx/index.ts';
+import type { ConnectionId } from '../event.ts';
 
 /** What hearing a client on a connection means. */
 export type Heard =

@@ -5,12 +5,42 @@
  * it at once. Who passes a request on also sends the answer: the client's way to the primary may be
  * what is broken.
  */
-import { CLIENTS_MAX } from '../engine/index.ts';
-import { assert, bytesEqual } from '../stdx/index.ts';
-import { type Message, Offset, PrepareOffset, RequestOffset, readSize } from '../wire/index.ts';
+import { assert, bytesEqual } from '../../stdx/index.ts';
+import {
+  type Message,
+  type MessagePool,
+  Offset,
+  PrepareOffset,
+  RequestOffset,
+  readSize,
+} from '../../wire/index.ts';
+import { CLIENTS_MAX, HOLD_DELAY_MAX_NS, HOLD_MAX_NS, HOLD_MIN_NS } from '../limits.ts';
+import type { StepOutbox } from '../step-outbox.ts';
 import { clientKey } from './clients.ts';
-import type { Parts } from './parts.ts';
-import { HOLD_DELAY_MAX_NS, HOLD_MAX_NS, HOLD_MIN_NS } from './timing/intervals.ts';
+import type { Counters } from './counters.ts';
+
+/** What holding requests needs of the replica around it, whatever its engine. */
+export interface HeldRequestsParts {
+  readonly pool: MessagePool;
+  readonly outbox: Pick<StepOutbox, 'now' | 'trace' | 'sendPeer'>;
+  readonly counters: Counters;
+  readonly deadlines: {
+    set(name: 'held-requests', atNs: number): void;
+    clear(name: 'held-requests'): void;
+  };
+  readonly member: {
+    readonly isNormalPrimary: boolean;
+    /** It follows a primary that it knows. */
+    readonly isNormalBackup: boolean;
+    /** Index of the replica that leads. */
+    readonly primary: number;
+  };
+  readonly peers: { isUp(replica: number): boolean };
+  readonly admission: {
+    /** Takes over the reference. */
+    onForwarded(message: Message): void;
+  };
+}
 
 interface Held {
   readonly message: Message;
@@ -21,7 +51,7 @@ interface Held {
 }
 
 export class HeldRequests {
-  readonly #parts: Parts;
+  readonly #parts: HeldRequestsParts;
   /** By client, which has one request under way at most; oldest first. */
   readonly #held: Map<string, Held> = new Map();
   /** Checksum of the request that was passed on last, by client. */
@@ -29,7 +59,7 @@ export class HeldRequests {
   /** How long after a request its prepare comes, usually. */
   #delayNs: number = HOLD_MIN_NS;
 
-  constructor(parts: Parts) {
+  constructor(parts: HeldRequestsParts) {
     this.#parts = parts;
   }
 
