@@ -227,7 +227,10 @@ export class Raft<T> {
   #onMessage(from: ServerId, message: Msg<T>): void {
     const { member, election, outbox, follower } = this.#parts;
     this.#lastMessageMs.set(from, outbox.nowMs);
-    if (message.type === 'vote-request' && election.isDisruptive(message)) return;
+    if (message.type === 'vote-request' && election.isDisruptive(message)) {
+      election.refuse(from, message);
+      return;
+    }
     const term = termOf(message);
     if (term !== null && term > member.term) election.onTerm(term);
     if (term !== null && term < member.term) {

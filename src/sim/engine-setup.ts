@@ -4,6 +4,7 @@
  */
 import type { Machine } from '../engine/index.ts';
 import type { MessagePool } from '../wire/index.ts';
+import type { AuditParts, ClusterAudit } from './checks/cluster-audit.ts';
 import type { Life } from './process/life.ts';
 
 /** Which engine runs, and how its disk begins. */
@@ -14,7 +15,7 @@ export interface EngineSetup {
   readonly release: number;
   /** Largest request, header included, bytes. */
   readonly requestSizeMax: number;
-  /** Slots of its log; to count wraps. */
+  /** Operations after which its log has gone round: slots, or what it keeps of a log; see wraps. */
   readonly slots: number;
   /** The checkpoint after the one at an op; absent: it takes none. */
   readonly checkpointAfter?: (op: number) => number;
@@ -33,6 +34,8 @@ export interface EngineSetup {
   retire?(pool: MessagePool): void;
   /** How checkers read its file; only of engines with peers. */
   readonly file?: FileReader;
+  /** Who listens to what its replicas say to each other; absent: nobody does. */
+  readonly audit?: (parts: AuditParts) => ClusterAudit;
 }
 
 export interface FileWrite {
@@ -46,22 +49,14 @@ export type ReadFile = (offset: number, length: number) => Uint8Array;
 /** What a checker sees in a file without the help of the engine that wrote it. */
 export interface FileReader {
   state(read: ReadFile): FileState;
-  /**
-   * What the log holds where the prepare at `op` with the checksum at `bytes[offset, +16)` goes.
-   */
-  held(read: ReadFile, op: number, bytes: Uint8Array, offset: number): Held;
-  /** Offsets of sectors that a slot of the log uses. */
-  sectors(slot: number): { readonly header: number; readonly prepare: readonly number[] };
+  /** Offsets of sectors that a slot of the log uses; absent: what rots, it cannot do without. */
+  sectors?(slot: number): { readonly header: number; readonly prepare: readonly number[] };
 }
 
-/** It; something of a later op, so that it was there and is not needed any more; something else. */
-export type Held = 'it' | 'later' | 'other';
-
 export interface FileState {
-  readonly view: number;
-  readonly logView: number;
-  /** Op of its checkpoint. */
+  /** Op of its checkpoint: with the state after it a life begins. */
   readonly checkpoint: number;
+  /** It was made again, and has not taken part yet. */
   readonly isRecovered: boolean;
 }
 

@@ -21,9 +21,11 @@ import {
   type Superblock,
   type TopologyName,
 } from '../vsr/index.ts';
-import { type Checksum, createChecksum, MessagePool, PrepareOffset } from '../wire/index.ts';
+import { type Checksum, createChecksum, PrepareOffset } from '../wire/index.ts';
 import { auditLog } from './checks/log-audit.ts';
+import { type Held, PeerAudit } from './checks/peer-audit.ts';
 import type { EngineSetup, FileReader, FileWrite, OpenContext, ReadFile } from './engine-setup.ts';
+import { putPool, takePool } from './pool-shelf.ts';
 import type { Life, Progress } from './process/life.ts';
 import { check } from './world/failure.ts';
 
@@ -65,8 +67,25 @@ export function replicaSetup(options: ReplicaSetupOptions = {}): EngineSetup {
     format: () => replicaFile(options, null),
     reformat: (view, times) => replicaFile(options, { view, times }),
     open: (machine, context) => open(options, geometry, machine, context),
-    retire: (pool) => putOnShelf(pool),
+    retire: putPool,
     file: fileReader(geometry),
+    audit: (parts) => {
+      const { world, history, replicaCount, quorum, file, isRotting } = parts;
+      return new PeerAudit(world, history, {
+        replicaCount,
+        replicationQuorum: quorum,
+        durable: (replica) => {
+          const read = file(replica);
+          check(read !== null, 'lost-operation', () => `r${replica} speaks without a file`);
+          return superblockOf(read);
+        },
+        held: (replica, op, bytes, offset) => {
+          const read = file(replica);
+          return read === null ? 'other' : held(geometry, read, op, bytes, offset);
+        },
+        isRotting,
+      });
+    },
   };
 }
 
@@ -116,8 +135,8 @@ function open(
   const superblock = readSuperblock(read(0, SUPERBLOCK_AREA_SIZE), sharedChecksum);
   check(superblock.ok, 'engine-halt', () => `no superblock: ${JSON.stringify(superblock)}`);
   const { replicaCount, replicaId, isRecovered } = superblock.superblock;
-  const isPoisoned = options.isPoisoned ?? true;
-  const pool = poolBefore ?? takeFromShelf(geometry, replicaCount, isPoisoned);
+  const sizes = { ...poolSizes(geometry, replicaCount), poison: options.isPoisoned ?? true };
+  const pool = poolBefore ?? takePool(sizes);
   const { topology, onParts } = options;
   const engine = new Replica({
     pool,
@@ -155,18 +174,8 @@ function progressOf(status: ReplicaStatus): Progress {
 function fileReader(geometry: Geometry): FileReader {
   return {
     state: (read) => {
-      const { view, logView, checkpoint, isRecovered } = superblockOf(read);
-      return { view, logView, checkpoint: checkpoint.op, isRecovered };
-    },
-    held: (read, op, bytes, offset) => {
-      const slot = op % geometry.slots;
-      // Its body first, its header after that: only with both it counts.
-      for (const at of [prepareOffset(geometry, slot), headerOffset(geometry, slot)]) {
-        const sector = read(at, 4096);
-        if (bytesEqual(sector, 0, bytes, offset, 16)) continue;
-        return (readSafeU64(sector, PrepareOffset.op) ?? 0) > op ? 'later' : 'other';
-      }
-      return 'it';
+      const { checkpoint, isRecovered } = superblockOf(read);
+      return { checkpoint: checkpoint.op, isRecovered };
     },
     sectors: (slot) => {
       const prepare = prepareOffset(geometry, slot);
@@ -176,6 +185,24 @@ function fileReader(geometry: Geometry): FileReader {
   };
 }
 
+/** What the log holds where the prepare at `op` goes, whose checksum is `bytes[offset, +16)`. */
+function held(
+  geometry: Geometry,
+  read: ReadFile,
+  op: number,
+  bytes: Uint8Array,
+  offset: number,
+): Held {
+  const slot = op % geometry.slots;
+  // Its body first, its header after that: only with both it counts.
+  for (const at of [prepareOffset(geometry, slot), headerOffset(geometry, slot)]) {
+    const sector = read(at, 4096);
+    if (bytesEqual(sector, 0, bytes, offset, 16)) continue;
+    return (readSafeU64(sector, PrepareOffset.op) ?? 0) > op ? 'later' : 'other';
+  }
+  return 'it';
+}
+
 function superblockOf(read: ReadFile): Superblock {
   const found = readSuperblock(read(0, SUPERBLOCK_AREA_SIZE), sharedChecksum);
   check(found.ok, 'lost-operation', () => 'the superblock is gone');
@@ -183,28 +210,3 @@ function superblockOf(read: ReadFile): Superblock {
 }
 
 const sharedChecksum: Checksum = createChecksum();
-
-/**
- * Pools that have been put back, for the lives of later runs: each is a large memory of its own,
- * and making one takes longer than many a run.
- */
-const shelf: Map<string, MessagePool[]> = new Map();
-const SHELF_MAX = 6;
-const keys: WeakMap<MessagePool, string> = new WeakMap();
-
-function takeFromShelf(geometry: Geometry, replicaCount: number, poison: boolean): MessagePool {
-  const sizes = { ...poolSizes(geometry, replicaCount), poison };
-  const key = JSON.stringify(sizes);
-  const found = shelf.get(key)?.pop();
-  if (found !== undefined) return found;
-  const pool = new MessagePool(sizes);
-  keys.set(pool, key);
-  return pool;
-}
-
-function putOnShelf(pool: MessagePool): void {
-  const key = keys.get(pool) ?? '';
-  const pools = shelf.get(key) ?? [];
-  if (pools.length < SHELF_MAX && pool.leaked() === 0) pools.push(pool);
-  shelf.set(key, pools);
-}

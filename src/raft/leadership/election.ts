@@ -137,6 +137,7 @@ export class Election<T> {
     if (request.isPreVote) {
       this.#capable.add(from);
       if (log.isUpToDate(request.lastIndex, request.lastTerm)) this.#reply(from, from, true);
+      else this.refuse(from, request);
       return;
     }
     const vote = this.voteInTerm();
@@ -147,7 +148,14 @@ export class Election<T> {
       this.resetDeadline();
       outbox.trace('debug', 'vote', { term: member.term, candidate: from });
       this.#reply(from, from, false);
-    }
+    } else this.refuse(from, request);
+  }
+
+  /** It gets no answer. */
+  refuse(candidate: ServerId, { isPreVote }: VoteRequest): void {
+    this.#parts.outbox.trace('debug', isPreVote ? 'pre-vote-refused' : 'vote-refused', {
+      candidate,
+    });
   }
 
   onVoteReply(from: ServerId, reply: VoteReply): void {

@@ -43,6 +43,8 @@ export interface HistoryOptions {
   readonly checkpointAfter?: (op: number) => number;
   /** What clients see, to be judged at the end. */
   readonly testimony?: Testimony | undefined;
+  /** Whether an operation that no machine and no client knows of is explained by the log itself. */
+  readonly explains?: ((op: number) => boolean) | undefined;
   /** Nothing that clients are told is compared with what was applied: the testimony must do. */
   readonly isBlind?: boolean | undefined;
 }
@@ -75,6 +77,7 @@ export class History {
   #opAckedMax: number = 0;
   readonly #testimony: Testimony | null;
   readonly #isBlind: boolean;
+  readonly #explains: (op: number) => boolean;
   /** The reference's root after so many commits. */
   #root: string = '';
   #rootLength: number = -1;
@@ -88,6 +91,7 @@ export class History {
     this.#checkpointNext = this.#checkpointAfter?.(0) ?? Number.POSITIVE_INFINITY;
     this.#testimony = options.testimony ?? null;
     this.#isBlind = options.isBlind ?? false;
+    this.#explains = options.explains ?? (() => false);
   }
 
   /** Highest operation number seen in an operation or a registration. */
@@ -345,7 +349,8 @@ export class History {
       entries.push({ op, ...register, kind: 'register' });
     for (const [op, noop] of this.#noops) entries.push({ op, ...noop, kind: 'noop' });
     const resends = this.#registerResends;
-    new OrderAudit(this.#sessions, entries, resends, this.#opExecutedMax).check();
+    const holes = { opExecuted: this.#opExecutedMax, explains: this.#explains };
+    new OrderAudit(this.#sessions, entries, resends, holes).check();
   }
 }
 

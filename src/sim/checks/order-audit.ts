@@ -16,24 +16,31 @@ export interface Entry {
   readonly kind: 'operation' | 'register' | 'noop';
 }
 
+/** Places in the log that no entry is known of. */
+export interface Holes {
+  /** What replicas have come to, maybe beyond the last entry. */
+  readonly opExecuted: number;
+  /** The log itself says why there is nothing: its engine's own business, a request again. */
+  readonly explains: (op: number) => boolean;
+}
+
 export class OrderAudit {
   readonly #sessions: SessionModel;
   readonly #entries: Entry[];
   /** Registrations whose first attempt has an unknown fate, by client. */
   readonly #resends: Map<ClientName, number>;
-  readonly #opExecuted: number;
+  readonly #holes: Holes;
 
-  /** `opExecuted`: what replicas have come to, maybe beyond the last entry. */
   constructor(
     sessions: SessionModel,
     entries: readonly Entry[],
     resends: ReadonlyMap<ClientName, number>,
-    opExecuted: number = 0,
+    holes: Holes = { opExecuted: 0, explains: () => false },
   ) {
     this.#sessions = sessions;
     this.#entries = [...entries].sort((a, b) => a.op - b.op);
     this.#resends = new Map(resends);
-    this.#opExecuted = opExecuted;
+    this.#holes = holes;
   }
 
   check(): void {
@@ -51,16 +58,18 @@ export class OrderAudit {
       else this.#sessions.onCommit(client, op);
     }
     const last = previous?.op ?? 0;
-    for (let hole = last + 1; hole <= this.#opExecuted; hole++) this.#explainHole(hole);
+    for (let hole = last + 1; hole <= this.#holes.opExecuted; hole++) this.#explainHole(hole);
     this.#sessions.finish();
   }
 
   /**
-   * An operation that nobody knows of can only be a registration. Either its reply was lost, its
+   * An operation that nobody knows of, and that does not explain itself, can only be a
+   * registration. Either its reply was lost, its
    * session was forgotten for others, and its client has registered once more since. Or it came
    * twice, the second time so late that the session of the first was forgotten already.
    */
   #explainHole(hole: number): void {
+    if (this.#holes.explains(hole)) return;
     const registers = this.#entries.filter(({ kind }) => kind === 'register');
     const candidates: ClientName[] = [];
     for (const { op, client } of registers) {

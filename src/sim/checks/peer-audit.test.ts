@@ -73,7 +73,7 @@ function scene(isRotting: boolean = false) {
     holds: (replica: number, op: number, bytes: Uint8Array) => {
       files[replica]!.held.add(name(op, sum(bytes)));
     },
-    says: (replica: number, bytes: Uint8Array) => audit.onSend(replica, lives[replica]!, bytes),
+    says: (replica: number, bytes: Uint8Array) => audit.onSend(replica, lives[replica]!, 0, bytes),
   };
 }
 

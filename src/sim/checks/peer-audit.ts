@@ -23,10 +23,13 @@ import {
   readReplica,
   readView,
 } from '../../wire/index.ts';
-import type { Held } from '../engine-setup.ts';
 import { check } from '../world/failure.ts';
 import type { World } from '../world/world.ts';
+import type { ClusterAudit } from './cluster-audit.ts';
 import type { History } from './history.ts';
+
+/** It; something of a later op, so that it was there and is not needed any more; something else. */
+export type Held = 'it' | 'later' | 'other';
 
 /** What a file holds that a replica's promises rest on. */
 export interface DurableState {
@@ -70,7 +73,7 @@ const ofOwnView: readonly number[] = [
   Command.startView,
 ];
 
-export class PeerAudit {
+export class PeerAudit implements ClusterAudit {
   readonly #world: World;
   readonly #history: History;
   readonly #options: PeerAuditOptions;
@@ -97,7 +100,7 @@ export class PeerAudit {
   }
 
   /** `bytes` is a sealed message that `replica` hands to the network, in its so-manieth life. */
-  onSend(replica: number, life: number, bytes: Uint8Array): void {
+  onSend(replica: number, life: number, _: number, bytes: Uint8Array): void {
     const command = readCommand(bytes);
     if (command === Command.prepare) {
       this.#onPrepare(replica, life, bytes);

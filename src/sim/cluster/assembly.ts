@@ -4,8 +4,8 @@
  */
 import { type Prng, type U64, u64Add, u64Compare } from '../../stdx/index.ts';
 import { createChecksum } from '../../wire/index.ts';
+import type { ClusterAudit } from '../checks/cluster-audit.ts';
 import { History } from '../checks/history.ts';
-import { PeerAudit } from '../checks/peer-audit.ts';
 import { type Budget, type ClientOptions, SimClient } from '../clients/client.ts';
 import { ClusterLine } from '../clients/cluster-line.ts';
 import type { ClientLine } from '../clients/line.ts';
@@ -71,7 +71,7 @@ export class Assembly {
   readonly history: History;
   readonly sites: readonly Site[];
   readonly network: ClusterNetwork;
-  readonly audit: PeerAudit;
+  readonly audit: ClusterAudit;
   /** Of each log. */
   readonly slots: number;
   readonly #options: ClusterOptions;
@@ -80,7 +80,7 @@ export class Assembly {
   #recoveries: number = 0;
 
   constructor(options: ClusterOptions) {
-    const { seed, trace, replicaCount, quorums } = options;
+    const { seed, trace, replicaCount } = options;
     this.#options = options;
     this.world = new World({ seed, trace });
     this.#subject = options.subject();
@@ -90,15 +90,10 @@ export class Assembly {
     this.slots = first.slots;
     const { isBlind } = options;
     const testimony = this.#subject.testimony?.();
-    const checks = { ...first, testimony, isBlind };
+    const explains = (op: number): boolean => this.audit.explains?.(op) ?? false;
+    const checks = { ...first, testimony, isBlind, explains };
     this.history = new History(this.world, this.#subject.reference, checks);
-    this.audit = new PeerAudit(this.world, this.history, {
-      replicaCount,
-      replicationQuorum: quorums.replication,
-      durable: (replica) => this.site(replica).file,
-      held: (replica, op, bytes, offset) => this.site(replica).held(op, bytes, offset),
-      isRotting: this.isRotting || (options.faults?.reformats ?? 0) > 0,
-    });
+    this.audit = this.#makeAudit(first);
     this.sites = engines.map((engine, index) => this.#makeSite(engine, index));
     const ends = this.sites.map((site) => site.process);
     const peers = { ...PEERS_DEFAULT, ...options.peers };
@@ -184,6 +179,21 @@ export class Assembly {
     }
     if (earliest === null) return false;
     return this.#subject.reference.due(u64Add(earliest, -OVERDUE_NS));
+  }
+
+  #makeAudit(engine: EngineSetup): ClusterAudit {
+    const { replicaCount, quorums, faults } = this.#options;
+    const audit = engine.audit?.({
+      world: this.world,
+      history: this.history,
+      replicaCount,
+      quorum: quorums.replication,
+      file: (replica) => this.site(replica).read,
+      durable: (replica) => this.site(replica).readDurable,
+      durableVersion: (replica) => this.site(replica).disk.durableVersion,
+      isRotting: this.isRotting || (faults?.reformats ?? 0) > 0,
+    });
+    return audit ?? { onSend: () => {} };
   }
 
   #makeSite(engine: EngineSetup, index: number): Site {

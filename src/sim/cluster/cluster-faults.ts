@@ -247,7 +247,9 @@ export class ClusterFaults {
     if (!rotten.has(site.index) && rotten.size >= this.#rottenMax) return;
     rotten.add(site.index);
     this.#isRotten.set(slot, rotten);
-    const { header, prepare } = site.reader.sectors(slot);
+    const sectors = site.reader.sectors?.(slot);
+    assert(sectors !== undefined, 'ClusterFaults: its engine cannot bear rot');
+    const { header, prepare } = sectors;
     const isFrail = this.#frail.has(site.index);
     site.disk.corrupt(this.#prng.pick(isFrail ? [header, ...prepare] : prepare));
   }

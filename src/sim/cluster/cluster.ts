@@ -6,8 +6,8 @@
  * ask for befalls replicas, disks, clocks and the network; what must never happen is looked for at
  * every step. Then a core of replicas, enough to change views, is healed, while all others stay as
  * they are: it must answer everything and come to one state. Then all are healed and must come to
- * that state too. At last there is a power cut everywhere, after which each client asks once more
- * for the last answer of each session it ever had, and every file is read.
+ * that state too, and then be quiet. At last there is a power cut everywhere, after which each
+ * client asks once more for the last answer of each session it ever had, and every file is read.
  */
 import type { Budget, SimClient } from '../clients/client.ts';
 import { check, type FailureCode, SimulationFailure } from '../world/failure.ts';
@@ -76,6 +76,7 @@ class ClusterRun {
       this.#heal(all);
       this.#converge(all);
     }
+    this.#checkPeace();
     // What has rotted since its replica last read it, nobody has noticed yet.
     this.#audit(!this.#cluster.isRotting);
     for (const site of sites) site.process.crash('mixed');
@@ -83,6 +84,7 @@ class ClusterRun {
     for (const client of this.#clients) client.audit();
     this.#converge(all);
     this.#audit(true);
+    this.#cluster.audit.finish?.();
     history.finish();
     this.#checkLeast();
     for (const site of sites) site.process.crash('new');
@@ -153,6 +155,25 @@ class ClusterRun {
       this.#step(endNs, 'convergence', 'convergence');
     }
     world.note('world', 'converged', `at op ${history.opMax}`);
+  }
+
+  /** Nobody asks for anything: whoever goes on talking does so for ever. */
+  #checkPeace(): void {
+    const { peace } = this.#options;
+    if (peace === undefined) return;
+    const { world, all } = this.#cluster;
+    const { coverage } = world;
+    const before = coverage.count('peerMessages');
+    const pulsesBefore = coverage.count('pulses');
+    const endNs = world.nowNs + peace.periodNs;
+    while (world.step(endNs)) this.#checkBusy();
+    const pulses = coverage.count('pulses') - pulsesBefore;
+    const messages = coverage.count('peerMessages') - before;
+    const messagesMax = peace.messagesMax + pulses * peace.messagesPerPulse;
+    check(messages <= messagesMax, 'liveness', () => {
+      return `${messages} messages in ${peace.periodNs / 1e6} ms of peace, not ${messagesMax}`;
+    });
+    this.#converge(all);
   }
 
   /**

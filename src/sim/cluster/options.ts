@@ -46,6 +46,8 @@ export interface ClusterOptions {
    * went wrong: for trying out what their testimony is worth. Default: false.
    */
   readonly isBlind?: boolean;
+  /** What replicas may still say to each other when all is done; absent: nobody counts. */
+  readonly peace?: ClusterPeace;
   /** Virtual time until faults end even if requests are left, nanoseconds. */
   readonly faultsNs?: number;
   /** Virtual time for the core, and then for all, to come to one state, nanoseconds. */
@@ -58,6 +60,16 @@ export interface ClusterLeast {
   readonly requests: number;
   /** How often the log was filled from its first slot to its last. */
   readonly wraps: number;
+}
+
+/** More would be a cluster that goes round in circles and calls it work. */
+export interface ClusterPeace {
+  /** For how long is counted, nanoseconds. */
+  readonly periodNs: number;
+  /** Messages between replicas in that time. */
+  readonly messagesMax: number;
+  /** More of them for each operation that time itself has made due. */
+  readonly messagesPerPulse: number;
 }
 
 /** How many replicas it takes. */

@@ -6,13 +6,13 @@
 import { type HaltCode, SECTOR_SIZE, type TraceValue } from '../../engine/index.ts';
 import { assert, type Prng } from '../../stdx/index.ts';
 import type { MessagePool } from '../../wire/index.ts';
+import type { ClusterAudit } from '../checks/cluster-audit.ts';
 import type { History } from '../checks/history.ts';
 import { ObservedMachine } from '../checks/observed-machine.ts';
-import type { PeerAudit } from '../checks/peer-audit.ts';
 import { Witness } from '../checks/witness.ts';
 import { Network, type NetworkOptions } from '../clients/network.ts';
 import { Disk, type DiskOptions } from '../disk/disk.ts';
-import type { EngineSetup, FileReader, FileState, Held, ReadFile } from '../engine-setup.ts';
+import type { EngineSetup, FileReader, FileState, ReadFile } from '../engine-setup.ts';
 import { type FaultOptions, FaultPlan } from '../faults.ts';
 import { Clock, type ClockOptions } from '../process/clock.ts';
 import type { Progress } from '../process/life.ts';
@@ -32,7 +32,7 @@ export interface SiteOptions {
   readonly network: NetworkOptions;
   readonly faults: FaultOptions;
   readonly listensEarly: boolean;
-  readonly audit: PeerAudit;
+  readonly audit: ClusterAudit;
 }
 
 export class Site {
@@ -83,8 +83,8 @@ export class Site {
         onHalt: (code, reason) => this.#onHalt(code, reason),
         onRestart: () => this.#onRestart(),
         onTrace: (event, fields) => this.#onTrace(event, fields),
-        onPeerSend: (_, bytes) => options.audit.onSend(index, this.process.lives, bytes),
-        onWrite: (bytes) => options.audit.onWrite(index, this.process.lives, bytes),
+        onPeerSend: (to, bytes) => options.audit.onSend(index, this.process.lives, to, bytes),
+        onWrite: (bytes) => options.audit.onWrite?.(index, this.process.lives, bytes),
         onStepped: () => this.#onStepped(),
       },
     );
@@ -99,7 +99,7 @@ export class Site {
   start(): void {
     const { engine, subject } = this.#options;
     this.witness.onLife(this.file.checkpoint);
-    this.#machine = new ObservedMachine(subject.machine(), this.witness);
+    this.#machine = new ObservedMachine(subject.machine(this.index), this.witness);
     const seed = this.#prng.u32();
     const life = engine.open(this.#machine, { read: this.#read, pool: this.#pool, seed });
     this.#pool = life.pool;
@@ -129,7 +129,7 @@ export class Site {
     this.#world.note(`r${this.index}`, 'reformat', `view ${view}`);
     for (const { offset, bytes } of writes) this.disk.install(offset, bytes);
     this.#isLost = false;
-    this.#options.audit.onReformat(this.index);
+    this.#options.audit.onReformat?.(this.index);
     this.faults.resume();
     this.start();
   }
@@ -154,9 +154,14 @@ export class Site {
     return file;
   }
 
-  held(op: number, bytes: Uint8Array, offset: number): Held {
-    if (this.#isLost) return 'other';
-    return this.reader.held(this.#read, op, bytes, offset);
+  /** Its file as it is at the moment; `null`: it is lost. */
+  get read(): ReadFile | null {
+    return this.#isLost ? null : this.#read;
+  }
+
+  /** What a power cut would leave of its file at the least. */
+  get readDurable(): ReadFile {
+    return (offset, length) => this.disk.peekDurable(offset, length);
   }
 
   progress(): Progress | null {
@@ -219,6 +224,7 @@ export class Site {
   }
 
   #onStepped(): void {
+    this.#options.audit.onStepped?.(this.index, this.process.lives);
     const { applied } = this.witness;
     if (applied === this.#applied) return;
     this.#applied = applied;

@@ -121,6 +121,22 @@ export class Disk {
   }
 
   /**
+   * The oldest content that a power cut now may leave in each sector; for checkers. Short at the
+   * end of what is durable.
+   */
+  peekDurable(offset: number, length: number): Uint8Array {
+    const { sizeDurableBytes } = this.#store;
+    const bytes = new Uint8Array(Math.max(0, Math.min(length, sizeDurableBytes - offset)));
+    this.#store.readDurable(offset, bytes);
+    return bytes;
+  }
+
+  /** Counts what becomes durable, whatever it is. */
+  get durableVersion(): number {
+    return this.#store.durableVersion;
+  }
+
+  /**
    * Calls `listener` with the count of writes issued so far after each new one; `null`: no more.
    */
   onWriteIssued(listener: ((count: number) => void) | null): void {

@@ -46,6 +46,7 @@ export class SectorStore {
   readonly #cachedIndexes: Set<number> = new Set();
   #sizeBytes: number = 0;
   #sizeDurableBytes: number = 0;
+  #durableVersion: number = 0;
 
   constructor(seed: number) {
     this.#seed = seed;
@@ -54,6 +55,26 @@ export class SectorStore {
   /** End of the highest sector written so far, bytes. */
   get sizeBytes(): number {
     return this.#sizeBytes;
+  }
+
+  /** End of the highest sector that is durable, bytes. */
+  get sizeDurableBytes(): number {
+    return this.#sizeDurableBytes;
+  }
+
+  /** Moves whenever a sector's durable content does. */
+  get durableVersion(): number {
+    return this.#durableVersion;
+  }
+
+  /** As {@link read}, of what every power cut leaves if it leaves nothing newer. */
+  readDurable(offset: number, target: Uint8Array): void {
+    assert(offset % SECTOR_SIZE === 0, 'SectorStore: unaligned read');
+    assert(target.length % SECTOR_SIZE === 0, 'SectorStore: read of part of a sector');
+    for (let done = 0; done < target.length; done += SECTOR_SIZE) {
+      const index = (offset + done) / SECTOR_SIZE;
+      target.set(this.#sectors.get(index)?.durable ?? this.#noise(index), done);
+    }
   }
 
   /** Copies the newest content of [offset, offset + target.length) into `target`. */
@@ -75,6 +96,7 @@ export class SectorStore {
   write(offset: number, bytes: Uint8Array, durable: boolean): void {
     assert(offset % SECTOR_SIZE === 0, 'SectorStore: unaligned write');
     assert(bytes.length % SECTOR_SIZE === 0, 'SectorStore: write of part of a sector');
+    if (durable) this.#durableVersion++;
     for (let done = 0; done < bytes.length; done += SECTOR_SIZE) {
       const index = (offset + done) / SECTOR_SIZE;
       const version = bytes.subarray(done, done + SECTOR_SIZE);
@@ -102,6 +124,7 @@ export class SectorStore {
     });
     const sizeBytes = this.#sizeBytes;
     return () => {
+      this.#durableVersion++;
       for (const { index, version } of covered) {
         const sector = this.#sector(index);
         const position = sector.cached.indexOf(version);
@@ -119,6 +142,7 @@ export class SectorStore {
   crash(unfinished: readonly UnfinishedWrite[], outcome: CrashOutcome, prng: Prng): CrashReport {
     let sectorsLost = 0;
     let sectorsTorn = 0;
+    this.#durableVersion++;
     for (const { offset, bytes } of unfinished) {
       const count = bytes.length / SECTOR_SIZE;
       const isTorn = outcome === 'torn' || (outcome === 'mixed' && prng.chance(1, 4));
@@ -148,6 +172,7 @@ export class SectorStore {
 
   /** Bit rot: the sector's newest content changes where there is something, durably. */
   corrupt(index: number, prng: Prng): void {
+    this.#durableVersion++;
     const sector = this.#sector(index);
     const damaged = tear(new Uint8Array(SECTOR_SIZE), this.#newest(index), prng);
     sector.durable = damaged;

@@ -131,7 +131,9 @@ export class Script {
   /** Damages a prepare, its header or both in a file. */
   corrupt(replica: number, op: number, part: 'prepare' | 'header' | 'both' = 'both'): void {
     const site = this.#site(replica);
-    const { header, prepare } = site.reader.sectors(op % this.#cluster.slots);
+    const sectors = site.reader.sectors?.(op % this.#cluster.slots);
+    assert(sectors !== undefined, 'Script: nobody knows where its log is');
+    const { header, prepare } = sectors;
     if (part !== 'prepare') site.disk.corrupt(header);
     if (part !== 'header') site.disk.corrupt(prepare[0] as number);
   }

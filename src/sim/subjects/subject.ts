@@ -38,8 +38,8 @@ export interface WorkloadOptions {
 
 export interface Subject {
   readonly reference: ReferenceMachine;
-  /** A machine that has applied nothing: one for each life of an engine. */
-  machine(): Machine;
+  /** A machine that has applied nothing: one for each life of an engine, on that replica. */
+  machine(replica?: number): Machine;
   workload(options: WorkloadOptions): Workload;
   /** What is to judge the clients' view of a run. Default: nothing does. */
   testimony?(): Testimony;

@@ -90,9 +90,34 @@ export const CLUSTER_COUNTERS = [
   'clocksApart',
 ] as const;
 
-export type Counter = (typeof COUNTERS)[number] | (typeof CLUSTER_COUNTERS)[number];
+/** Likewise, of Raft alone. */
+export const RAFT_COUNTERS = [
+  'termsSeen',
+  'leadersHeard',
+  'votesGiven',
+  'preVotesGiven',
+  // What members say of themselves, by their traces.
+  'preVotes',
+  'preVotesRefused',
+  'votesRefused',
+  'elections',
+  'leaders',
+  'quorumsLost',
+  'conflicts',
+  'snapshotsMade',
+  'snapshotsSent',
+  'snapshotsInstalled',
+  'requestsKnown',
+  'tailsTorn',
+  'spaceShort',
+] as const;
 
-const allCounters: readonly Counter[] = [...COUNTERS, ...CLUSTER_COUNTERS];
+export type Counter =
+  | (typeof COUNTERS)[number]
+  | (typeof CLUSTER_COUNTERS)[number]
+  | (typeof RAFT_COUNTERS)[number];
+
+const allCounters: readonly Counter[] = [...COUNTERS, ...CLUSTER_COUNTERS, ...RAFT_COUNTERS];
 
 /** Events that replicas trace, and what counts them. */
 export const TRACE_COUNTERS: { readonly [event: string]: Counter } = {
@@ -111,6 +136,19 @@ export const TRACE_COUNTERS: { readonly [event: string]: Counter } = {
   abdicated: 'abdications',
   'clock-outvoted': 'clocksOutvoted',
   'clock-unsynchronized': 'clocksApart',
+  'pre-vote': 'preVotes',
+  'pre-vote-refused': 'preVotesRefused',
+  'vote-refused': 'votesRefused',
+  election: 'elections',
+  leads: 'leaders',
+  'quorum-lost': 'quorumsLost',
+  truncate: 'conflicts',
+  compacted: 'snapshotsMade',
+  'send-snapshot': 'snapshotsSent',
+  'install-snapshot': 'snapshotsInstalled',
+  'request-known': 'requestsKnown',
+  'log-torn': 'tailsTorn',
+  'space-short': 'spaceShort',
 };
 
 export class Coverage {
