@@ -6,17 +6,11 @@
  */
 import type { Address, RoundelayError } from '../io/index.ts';
 import { assert } from '../stdx/index.ts';
-import {
-  EvictionReason,
-  HEADER_SIZE,
-  MESSAGE_SIZE_MAX,
-  type Message,
-  MessagePool,
-  releaseText,
-} from '../wire/index.ts';
+import { HEADER_SIZE, MESSAGE_SIZE_MAX, type Message, MessagePool } from '../wire/index.ts';
 import { ClientErrorCode, LedgerClientError } from './errors.ts';
+import { evictionProblem, reasonText } from './eviction.ts';
 import { clusterBytes, connectError } from './problem.ts';
-import { LedgerSession, type SessionEffect } from './session.ts';
+import { ClientSession, type SessionEffect } from './session.ts';
 import { Transport } from './transport.ts';
 
 /** The release that this client claims: its operations are those of 0.17.9. */
@@ -75,7 +69,7 @@ interface Call {
 export class LedgerConnection {
   readonly #options: ConnectionOptions;
   readonly #pool: MessagePool;
-  readonly #session: LedgerSession;
+  readonly #session: ClientSession;
   readonly #transport: Transport;
   /** The slot of requests whose bodies were given as bytes. */
   readonly #slot: Message;
@@ -102,7 +96,7 @@ export class LedgerConnection {
     assert(slot !== null, 'LedgerConnection: no slot');
     this.#pool = pool;
     this.#slot = slot;
-    this.#session = new LedgerSession({
+    this.#session = new ClientSession({
       clientId,
       cluster,
       replicaCount: addresses.length,
@@ -296,35 +290,10 @@ export class LedgerConnection {
 }
 
 function evictionError(reason: number, release: number): LedgerClientError {
-  const own = releaseText(CLIENT_RELEASE);
-  const theirs = releaseText(release);
-  if (reason === EvictionReason.clientReleaseTooLow) {
-    const text = `this client's release ${own} is too low for the cluster's ${theirs}`;
-    return new LedgerClientError(ClientErrorCode.releaseTooLow, text);
-  }
-  if (reason === EvictionReason.clientReleaseTooHigh) {
-    const text = `this client's release ${own} is too high for the cluster's ${theirs}`;
-    return new LedgerClientError(ClientErrorCode.releaseTooHigh, text);
-  }
+  const { about, code, message } = evictionProblem(reason, CLIENT_RELEASE, release);
+  if (about === 'client') return new LedgerClientError(code, message);
   return new LedgerClientError(
     ClientErrorCode.evicted,
     `the cluster has ended this session (${reasonText(reason)}); make a new client`,
   );
-}
-
-function reasonText(reason: number): string {
-  switch (reason) {
-    case EvictionReason.noSession:
-      return 'it is not known any more';
-    case EvictionReason.invalidRequestOperation:
-      return 'the operation is unknown there';
-    case EvictionReason.invalidRequestBody:
-      return 'the request was malformed';
-    case EvictionReason.invalidRequestBodySize:
-      return 'the request was too large';
-    case EvictionReason.sessionTooLow:
-      return 'a newer session has taken its place';
-    default:
-      return `reason ${reason}`;
-  }
 }

@@ -4,7 +4,6 @@
  * `ERR_FIELD_INVALID` or `ERR_TOO_MUCH_DATA` has sent nothing.
  */
 import { randomFillSync } from 'node:crypto';
-import { AddressError, parseAddresses } from '../io/index.ts';
 import {
   type Account,
   type AccountBalance,
@@ -48,6 +47,7 @@ import {
   type StructFields,
   transferFields,
 } from './fields.ts';
+import { parseTargets, type Targets } from './targets.ts';
 
 /** What `createAccounts` takes: absent fields are zero. */
 export type AccountInput = Pick<Account, 'id' | 'ledger' | 'code'> & Partial<Account>;
@@ -64,7 +64,7 @@ export type ChangeEventsFilterInput = Partial<ChangeEventsFilter> &
 
 export interface ConnectLedgerOptions {
   /** All replicas, in order: `3000`, `'127.0.0.1:3000'`, `'3001,3002,3003'`, or a list. */
-  readonly addresses: number | string | readonly (number | string)[];
+  readonly addresses: Targets;
   /** Default 0n. */
   readonly cluster?: bigint;
   /** How long to look for a primary, milliseconds. Default 5000. */
@@ -202,13 +202,4 @@ function checking<T>(
 
 function checkingIds(ids: readonly unknown[]): Uint8Array {
   return encodeRecords(idCodec, ids.map(checkId));
-}
-
-function parseTargets(input: ConnectLedgerOptions['addresses']): ReturnType<typeof parseAddresses> {
-  const text = typeof input === 'object' ? input.join(',') : String(input);
-  const addresses = parseAddresses(text);
-  if (addresses.some((address) => address.port === 0)) {
-    throw new AddressError('port 0 cannot be connected to');
-  }
-  return addresses;
 }

@@ -7,49 +7,75 @@ import { assert } from '../stdx/index.ts';
 import { ClientErrorCode, LedgerClientError } from './errors.ts';
 import type { LinkProblem } from './transport.ts';
 
-/** The error for a connect that got no session within `timeoutMs`. */
+/** What is to be connected to, and what was seen of it within `timeoutMs`. */
+export interface ConnectAttempt {
+  readonly addresses: readonly Address[];
+  /** One for each address. */
+  readonly problems: readonly (LinkProblem | null)[];
+  readonly cluster: bigint;
+  readonly timeoutMs: number;
+  /** What should be there, for people. */
+  readonly what: 'ledger' | 'replica';
+}
+
+/** Code and text for a connect that got no session in time. */
+export interface ConnectProblem {
+  readonly code: ClientErrorCode;
+  readonly message: string;
+}
+
+/** The error for a ledger that could not be connected to within `timeoutMs`. */
 export function connectError(
   addresses: readonly Address[],
   problems: readonly (LinkProblem | null)[],
   cluster: bigint,
   timeoutMs: number,
 ): LedgerClientError {
-  assert(addresses.length === problems.length, 'connectError: one problem per address');
+  const attempt = { addresses, problems, cluster, timeoutMs, what: 'ledger' } as const;
+  const { code, message } = connectProblem(attempt);
+  return new LedgerClientError(code, message);
+}
+
+export function connectProblem(attempt: ConnectAttempt): ConnectProblem {
+  const { addresses, problems, cluster, timeoutMs, what } = attempt;
+  assert(addresses.length === problems.length, 'connectProblem: one problem per address');
   const list = addresses.map(addressText).join(', ');
   for (const [index, problem] of problems.entries()) {
     const address = addressText(addresses[index]);
     if (problem?.kind === 'cluster') {
-      return new LedgerClientError(
-        ClientErrorCode.connectCluster,
-        `the ledger at ${address} is cluster ${clusterId(problem.cluster)}, not ${cluster}`,
-      );
+      const theirs = clusterId(problem.cluster);
+      return {
+        code: ClientErrorCode.connectCluster,
+        message: `the ${what} at ${address} is cluster ${theirs}, not ${cluster}`,
+      };
     }
     if (problem?.kind === 'foreign') {
-      return new LedgerClientError(
-        ClientErrorCode.protocol,
-        `what listens at ${address} is not a ledger (${problem.error})`,
-      );
+      return {
+        code: ClientErrorCode.protocol,
+        message: `what listens at ${address} is not a ${what} (${problem.error})`,
+      };
     }
   }
   if (problems.some((problem) => problem?.kind === 'silent-close')) {
-    return new LedgerClientError(
-      ClientErrorCode.connectCluster,
-      `${list} accepts connections but closes them unanswered: ` +
+    return {
+      code: ClientErrorCode.connectCluster,
+      message:
+        `${list} accepts connections but closes them unanswered: ` +
         `is it cluster ${cluster}, or has it too many connections?`,
-    );
+    };
   }
   if (problems.every((problem) => problem?.kind === 'refused')) {
-    return new LedgerClientError(
-      ClientErrorCode.connectRefused,
-      `nobody listens at ${list} (tried for ${timeoutMs} ms)`,
-    );
+    return {
+      code: ClientErrorCode.connectRefused,
+      message: `nobody listens at ${list} (tried for ${timeoutMs} ms)`,
+    };
   }
   const unreachable = problems.find((problem) => problem?.kind === 'unreachable');
   const detail = unreachable?.kind === 'unreachable' ? ` (${unreachable.code})` : '';
-  return new LedgerClientError(
-    ClientErrorCode.connectTimeout,
-    `no primary answered at ${list} within ${timeoutMs} ms${detail}`,
-  );
+  return {
+    code: ClientErrorCode.connectTimeout,
+    message: `no primary answered at ${list} within ${timeoutMs} ms${detail}`,
+  };
 }
 
 /** The 16 bytes of a cluster id as the number that people give. */

@@ -28,7 +28,7 @@ import {
   sealReply,
 } from '../wire/index.ts';
 import {
-  LedgerSession,
+  ClientSession,
   RESEND_MS_FIRST,
   RESEND_MS_MIN,
   RESEND_SPREAD_MS_MAX,
@@ -244,8 +244,8 @@ function newSession(options: {
   clientId?: Uint8Array;
   replicaCount?: number;
   seed?: number;
-}): LedgerSession {
-  return new LedgerSession({
+}): ClientSession {
+  return new ClientSession({
     clientId: options.clientId ?? new Uint8Array(16).fill(1),
     cluster,
     replicaCount: options.replicaCount ?? 1,

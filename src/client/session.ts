@@ -1,9 +1,10 @@
 /**
- * The client's half of the ledger's session protocol, without sockets and without a clock: what
- * comes in are connections, messages and the time; what goes out is a list of effects. A session
- * registers once, then has one request in flight at a time, which it sends again, byte for byte,
- * until it is answered: the cluster executes it exactly once however often it arrives. The primary
- * is `view mod replicaCount`; views come with replies and pongs and only go up.
+ * The client's half of the session protocol, of a ledger as of any other machine, without sockets
+ * and without a clock: what comes in are connections, messages and the time; what goes out is a
+ * list of effects. A session registers once, then has one request in flight at a time, which it
+ * sends again, byte for byte, until it is answered: the cluster executes it exactly once however
+ * often it arrives. The primary is `view mod replicaCount`; views come with replies and pongs and
+ * only go up.
  *
  * Every request goes to the presumed primary and to one other replica, chosen by chance: a backup
  * passes on what its primary has not got, so that neither a broken way to the primary nor a wrong
@@ -79,6 +80,8 @@ export interface SessionOptions {
   readonly checksum: Checksum;
   /** Spreads the resends of many clients. */
   readonly seed: number;
+  /** The highest view that an earlier session has seen. Default: 0. */
+  readonly view?: number;
 }
 
 export type SessionState = 'registering' | 'idle' | 'waiting' | 'evicted';
@@ -94,7 +97,7 @@ interface Flight {
   resendAtMs: number;
 }
 
-export class LedgerSession {
+export class ClientSession {
   readonly #options: SessionOptions;
   readonly #prng: Prng;
   readonly #connected: boolean[];
@@ -106,7 +109,7 @@ export class LedgerSession {
   readonly #context: Uint8Array = new Uint8Array(16);
   #flight: Flight | null = null;
   #state: SessionState = 'registering';
-  #view: number = 0;
+  #view: number;
   #session: number = 0;
   #requestNext: number = 0;
   #latencyUs: number = 0;
@@ -114,9 +117,10 @@ export class LedgerSession {
 
   constructor(options: SessionOptions) {
     assert(options.clientId.length === 16 && !isZero(options.clientId, 0, 16));
-    assert(options.cluster.length === 16, 'LedgerSession: cluster id is not 16 bytes');
-    assert(options.replicaCount >= 1, 'LedgerSession: no replica');
+    assert(options.cluster.length === 16, 'ClientSession: cluster id is not 16 bytes');
+    assert(options.replicaCount >= 1, 'ClientSession: no replica');
     this.#options = options;
+    this.#view = options.view ?? 0;
     this.#prng = new Prng(options.seed);
     this.#connected = new Array<boolean>(options.replicaCount).fill(false);
     this.#rttMs = new Float64Array(options.replicaCount).fill(Number.NaN);
@@ -144,7 +148,7 @@ export class LedgerSession {
 
   /** Registers as soon as somebody is there. Call once, first. */
   start(nowMs: number): readonly SessionEffect[] {
-    assert(this.#state === 'registering' && this.#flight === null, 'LedgerSession: started twice');
+    assert(this.#state === 'registering' && this.#flight === null, 'ClientSession: started twice');
     const bytes = new Uint8Array(HEADER_SIZE + 256);
     this.#effects.length = 0;
     this.#pingAtMs = nowMs + PING_INTERVAL_MS;
@@ -164,8 +168,8 @@ export class LedgerSession {
     nowMs: number,
     bodyChecksum: Uint8Array | null = null,
   ): readonly SessionEffect[] {
-    assert(this.#state === 'idle', 'LedgerSession: not ready for a request');
-    assert(size >= HEADER_SIZE && size <= bytes.length, 'LedgerSession: bad size');
+    assert(this.#state === 'idle', 'ClientSession: not ready for a request');
+    assert(size >= HEADER_SIZE && size <= bytes.length, 'ClientSession: bad size');
     this.#effects.length = 0;
     this.#state = 'waiting';
     this.#launch(bytes, size, operation, nowMs, bodyChecksum);
@@ -235,7 +239,7 @@ export class LedgerSession {
     const body = bytes.subarray(HEADER_SIZE, readSize(bytes));
     if (this.#state === 'registering') this.#onRegistered(bytes, body);
     else {
-      assert(this.#state === 'waiting', 'LedgerSession: reply without request');
+      assert(this.#state === 'waiting', 'ClientSession: reply without request');
       const op = readSafeU64(bytes, ReplyOffset.op) ?? 0;
       this.#effects.push({ type: 'reply', body, op, timestamp: readTimestamp(bytes) });
       this.#state = 'idle';
@@ -244,7 +248,7 @@ export class LedgerSession {
 
   #onRegistered(bytes: Uint8Array, body: Uint8Array): void {
     const session = readSafeU64(bytes, ReplyOffset.commit) ?? 0;
-    assert(session > 0, 'LedgerSession: session number is zero');
+    assert(session > 0, 'ClientSession: session number is zero');
     this.#session = session;
     this.#state = 'idle';
     this.#effects.push({ type: 'registered', batchSizeLimit: readU32(body, 0) });
@@ -283,7 +287,7 @@ export class LedgerSession {
     nowMs: number,
     bodyChecksum: Uint8Array | null,
   ): void {
-    assert(this.#flight === null, 'LedgerSession: a request is in flight');
+    assert(this.#flight === null, 'ClientSession: a request is in flight');
     const { checksum, cluster, release, clientId } = this.#options;
     const register = operation === OPERATION_REGISTER;
     assert(register === (this.#session === 0) && register === (this.#requestNext === 0));
@@ -331,7 +335,7 @@ export class LedgerSession {
   }
 
   #sendFlight(replica: number): void {
-    assert(this.#connected[replica], 'LedgerSession: not connected');
+    assert(this.#connected[replica], 'ClientSession: not connected');
     if (this.#flight === null) return;
     if (replica !== this.primary) this.#flight.isHedged = true;
     this.#effects.push({ type: 'send', replica, bytes: this.#flight.bytes });

@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
-import { CLIENT_RELEASE, LedgerSession } from '../client/index.ts';
+import { CLIENT_RELEASE, ClientSession } from '../client/index.ts';
 import { assert, readU32 } from '../stdx/index.ts';
 import { Command, HEADER_SIZE, MessagePool, Offset, readCommand } from '../wire/index.ts';
 import type { Launcher } from './cluster-processes.ts';
@@ -92,7 +92,7 @@ function earlyExit(child: ChildProcess): Promise<never> {
 /** A register request as a session sends it. */
 function registerRequest(): Uint8Array {
   const sizes = { requestSlotSize: 4096, requestSlots: 0, replySlots: 0, smallSlots: 0 };
-  const session = new LedgerSession({
+  const session = new ClientSession({
     clientId: crypto.getRandomValues(new Uint8Array(16)),
     cluster: new Uint8Array(16),
     replicaCount: 1,

@@ -7,6 +7,7 @@
  */
 import {
   assert,
+  bytesEqual,
   readU16,
   readU32,
   readU64,
@@ -34,11 +35,19 @@ export const KEY_VALUE_PUT = 128;
 export const KEY_VALUE_GET = 129;
 /** Body as for put, with an empty value. Reply: one status byte. */
 export const KEY_VALUE_DELETE = 130;
+/**
+ * Puts the value if the key has the expected one. Body as for put, then a byte (0: the key must not
+ * be there, 1: it must have this value), then the expected value. Reply: one status byte; behind
+ * `unequal` the value that the key has.
+ */
+export const KEY_VALUE_CAS = 131;
 
 /** First byte of every reply. */
-export const KeyValueStatus = { missing: 0, ok: 1, full: 2 } as const;
+export const KeyValueStatus = { missing: 0, ok: 1, full: 2, unequal: 3 } as const;
 
 const HEAD_SIZE = 8;
+const EXPECTS_ABSENCE = 0;
+const EXPECTS_VALUE = 1;
 const BUCKETS = 64;
 const BLOCK_KIND = 1;
 /** Entry in a block: u16 key length, u16 value length, u32 zero, u64 expiry, key, value. */
@@ -79,6 +88,21 @@ export function keyValueBody(
   return body;
 }
 
+/** The body of a compare-and-set; `expected` is `null` when the key must not be there. */
+export function keyValueCasBody(
+  key: string,
+  expected: Uint8Array | null,
+  value: Uint8Array,
+  lifetimeMs: number = 0,
+): Uint8Array {
+  const put = keyValueBody(key, value, lifetimeMs);
+  const body = new Uint8Array(put.length + 1 + (expected?.length ?? 0));
+  body.set(put);
+  body[put.length] = expected === null ? EXPECTS_ABSENCE : EXPECTS_VALUE;
+  if (expected !== null) body.set(expected, put.length + 1);
+  return body;
+}
+
 export class KeyValueMachine implements Machine {
   readonly #checksum: Checksum;
   readonly #buckets: Bucket[] = [];
@@ -101,13 +125,15 @@ export class KeyValueMachine implements Machine {
   }
 
   validate(operation: number, body: Uint8Array, _bodySizeMax: number): Validity {
-    if (operation < KEY_VALUE_PUT || operation > KEY_VALUE_DELETE) return 'invalid-operation';
+    if (operation < KEY_VALUE_PUT || operation > KEY_VALUE_CAS) return 'invalid-operation';
     if (body.length < HEAD_SIZE) return 'invalid-body';
     const keyLength = readU16(body, 0);
     const valueLength = readU16(body, 2);
     if (keyLength === 0) return 'invalid-body';
+    const end = HEAD_SIZE + keyLength + valueLength;
+    if (operation === KEY_VALUE_CAS) return isExpectation(body, end) ? 'valid' : 'invalid-body';
     if (operation !== KEY_VALUE_PUT && valueLength !== 0) return 'invalid-body';
-    return body.length === HEAD_SIZE + keyLength + valueLength ? 'valid' : 'invalid-body';
+    return body.length === end ? 'valid' : 'invalid-body';
   }
 
   reserve(_operation: number, _body: Uint8Array): number {
@@ -129,6 +155,8 @@ export class KeyValueMachine implements Machine {
       case KEY_VALUE_DELETE:
         reply[0] = this.#delete(keyOf(body)) ? KeyValueStatus.ok : KeyValueStatus.missing;
         return 1;
+      case KEY_VALUE_CAS:
+        return this.#compareAndSet(context.timestamp, body, reply);
       default:
         return this.query(operation, body, reply);
     }
@@ -209,7 +237,8 @@ export class KeyValueMachine implements Machine {
     const key = keyOf(body);
     const index = bucketOf(key);
     const bucket = this.#buckets[index];
-    const value = body.slice(HEAD_SIZE + key.length);
+    const valueStart = HEAD_SIZE + key.length;
+    const value = body.slice(valueStart, valueStart + readU16(body, 2));
     const size = ENTRY_HEAD_SIZE + key.length + value.length;
     const before = bucket.entries.get(key);
     const freed = before === undefined ? 0 : sizeOf(key, before);
@@ -222,6 +251,24 @@ export class KeyValueMachine implements Machine {
     this.#changed.add(index);
     this.#noteExpiry(expiresAt);
     return KeyValueStatus.ok;
+  }
+
+  #compareAndSet(timestamp: U64, body: Uint8Array, reply: Uint8Array): number {
+    const key = keyOf(body);
+    const entry = this.#buckets[bucketOf(key)].entries.get(key);
+    const at = HEAD_SIZE + key.length + readU16(body, 2);
+    const wantsValue = body[at] === EXPECTS_VALUE;
+    if (entry === undefined && wantsValue) {
+      reply[0] = KeyValueStatus.missing;
+      return 1;
+    }
+    if (entry !== undefined && !(wantsValue && hasValue(entry, body.subarray(at + 1)))) {
+      reply[0] = KeyValueStatus.unequal;
+      reply.set(entry.value, 1);
+      return 1 + entry.value.length;
+    }
+    reply[0] = this.#put(timestamp, body);
+    return 1;
   }
 
   #delete(key: string): boolean {
@@ -266,6 +313,17 @@ export class KeyValueMachine implements Machine {
   #blockOf(index: number): Block {
     return { kind: BLOCK_KIND, index, bytes: encode(this.#buckets[index]) };
   }
+}
+
+/** Whether what follows `at` says what a compare-and-set expects, and nothing else. */
+function isExpectation(body: Uint8Array, at: number): boolean {
+  if (body.length <= at) return false;
+  if (body[at] === EXPECTS_ABSENCE) return body.length === at + 1;
+  return body[at] === EXPECTS_VALUE;
+}
+
+function hasValue({ value }: Entry, expected: Uint8Array): boolean {
+  return value.length === expected.length && bytesEqual(value, 0, expected, 0, value.length);
 }
 
 function bucketOf(key: string): number {

@@ -7,12 +7,14 @@ import { BLOCK_SIZE_MAX } from '../limits.ts';
 import { type Block, type Machine, OPERATION_PULSE } from '../machine.ts';
 import { COUNTER_ADD, COUNTER_READ, CounterMachine } from './counter.ts';
 import {
+  KEY_VALUE_CAS,
   KEY_VALUE_DELETE,
   KEY_VALUE_GET,
   KEY_VALUE_PUT,
   KeyValueMachine,
   KeyValueStatus,
   keyValueBody,
+  keyValueCasBody,
 } from './key-value.ts';
 
 const checksum = createChecksum();
@@ -32,6 +34,10 @@ function changedBlocks(machine: Machine): Block[] {
 test('the contract holds for every machine of the room', () => {
   const random = (prng: Prng): [number, Uint8Array] => {
     const key = `k${prng.below(100)}`;
+    if (prng.chance(1, 5)) {
+      const expected = prng.pick([null, EMPTY, Uint8Array.of(prng.below(3))]);
+      return [KEY_VALUE_CAS, keyValueCasBody(key, expected, Uint8Array.of(prng.below(3)))];
+    }
     const operation = prng.pick([KEY_VALUE_PUT, KEY_VALUE_PUT, KEY_VALUE_DELETE, KEY_VALUE_GET]);
     const value = new Uint8Array(operation === KEY_VALUE_PUT ? prng.below(300) : 0);
     prng.fill(value);
@@ -136,6 +142,45 @@ test('key-value: what is accepted, what is full, what expires', () => {
   machine.apply({ op: 2, timestamp: u64FromNumber(10_001_000) }, OPERATION_PULSE, EMPTY, reply);
   assert.equal(machine.size, 5);
   assert.equal(machine.due(u64FromNumber(20_000_999)), false);
+});
+
+test('key-value: compare and set', () => {
+  const machine = new KeyValueMachine(checksum);
+  const context = { op: 1, timestamp: u64FromNumber(1000) };
+  const apply = (operation: number, body: Uint8Array): number[] => {
+    assert.equal(machine.validate(operation, body, 4096), 'valid');
+    return [...reply.subarray(0, machine.apply(context, operation, body, reply))];
+  };
+  const { ok, missing, full, unequal } = KeyValueStatus;
+  const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
+  const cas = (expected: Uint8Array | null, value: Uint8Array): number[] =>
+    apply(KEY_VALUE_CAS, keyValueCasBody('k', expected, value));
+  assert.deepEqual(cas(bytes(1), bytes(2)), [missing]);
+  assert.deepEqual(cas(null, bytes(7, 8)), [ok]);
+  assert.deepEqual(cas(null, bytes(9)), [unequal, 7, 8]);
+  assert.deepEqual(cas(bytes(7), bytes(9)), [unequal, 7, 8], 'a prefix is another value');
+  assert.deepEqual(cas(bytes(7, 8, 0), bytes(9)), [unequal, 7, 8]);
+  assert.deepEqual(cas(bytes(7, 8), EMPTY), [ok]);
+  assert.deepEqual(apply(KEY_VALUE_GET, keyValueBody('k')), [ok], 'an empty value');
+  assert.deepEqual(cas(null, bytes(1)), [unequal], 'an empty value is one');
+  assert.deepEqual(cas(EMPTY, bytes(1)), [ok]);
+  const mortal = keyValueCasBody('k', bytes(1), bytes(2), 5);
+  assert.deepEqual(apply(KEY_VALUE_CAS, mortal), [ok]);
+  assert.equal(machine.due(u64FromNumber(5_001_000)), true, 'it may have a lifetime');
+  // The value before makes room for the new one, and no more than that.
+  for (const key of ['\0', '\0\0', '\0\0\0', '\0\0\0\0']) {
+    apply(KEY_VALUE_PUT, keyValueBody(key, new Uint8Array(60_000)));
+  }
+  const large = new Uint8Array(60_000);
+  assert.deepEqual(apply(KEY_VALUE_CAS, keyValueCasBody('\0', large, large)), [ok]);
+  const more = keyValueCasBody('\0'.repeat(5), null, large);
+  assert.deepEqual(apply(KEY_VALUE_CAS, more), [full]);
+  const body = keyValueCasBody('k', null, bytes(1));
+  const validate = (bad: Uint8Array): string => machine.validate(KEY_VALUE_CAS, bad, 4096);
+  assert.equal(validate(body.subarray(0, body.length - 1)), 'invalid-body', 'expects nothing');
+  assert.equal(validate(bytes(...body, 1)), 'invalid-body', 'absence has no value');
+  assert.equal(validate(bytes(...body.subarray(0, -1), 2)), 'invalid-body', 'neither');
+  assert.equal(machine.validate(KEY_VALUE_PUT, body, 4096), 'invalid-body');
 });
 
 test('a digest depends on every prepare, every reply and their order', () => {

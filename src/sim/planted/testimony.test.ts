@@ -7,16 +7,19 @@ import { test } from 'node:test';
 import {
   COUNTER_ADD,
   COUNTER_READ,
+  KEY_VALUE_CAS,
   KEY_VALUE_GET,
   KEY_VALUE_PUT,
   KeyValueStatus,
+  keyValueBody,
 } from '../../engine/index.ts';
+import { readU16 } from '../../stdx/index.ts';
 import type { Parts } from '../../vsr/index.ts';
 import { HEADER_SIZE, ReplyOffset, readSize, sealBody, sealHeader } from '../../wire/index.ts';
 import { simulateCluster } from '../cluster/cluster.ts';
 import { clusterSwarm } from '../cluster/cluster-swarm.ts';
 import type { Demand, ReferenceMachine, Subject } from '../subjects/subject.ts';
-import { counterSubject, keyValueSubject } from '../subjects/subjects.ts';
+import { casSubject, counterSubject, keyValueSubject } from '../subjects/subjects.ts';
 import type { SimulationFailure } from '../world/failure.ts';
 import type { Plant } from './plants-test-helper.ts';
 import { Tale } from './tale-test-helper.ts';
@@ -127,12 +130,28 @@ function losesAdditions<M extends ReferenceMachine>(machine: M): M {
   return machine;
 }
 
+/** Every second compare-and-set does not compare. */
+function comparesSeldom<M extends ReferenceMachine>(machine: M): M {
+  const apply = machine.apply.bind(machine);
+  machine.apply = (context, operation, body, reply) => {
+    if (operation !== KEY_VALUE_CAS || context.op % 2 === 0) {
+      return apply(context, operation, body, reply);
+    }
+    const keyEnd = 8 + readU16(body, 0);
+    const key = String.fromCharCode(...body.subarray(8, keyEnd));
+    const value = body.subarray(keyEnd, keyEnd + readU16(body, 2));
+    return apply(context, KEY_VALUE_PUT, keyValueBody(key, value), reply);
+  };
+  return machine;
+}
+
 /** Of those whose clients look where something is wrong. */
 const SEEDS = [1, 2];
 
 for (const [name, make, change] of [
   ['key-value', keyValueSubject, losesPuts],
   ['counter', counterSubject, losesAdditions],
+  ['cas', casSubject, comparesSeldom],
 ] as const) {
   test(`planted: machine and twin are wrong in the same way, ${name}`, () => {
     for (const seed of SEEDS) {

@@ -1,16 +1,19 @@
 /**
  * The subjects that this project has: the ledger under its naive model, the key-value store and the
- * counter under their twins. Each comes with a workload made for it.
+ * counter under their twins. Each comes with a workload made for it; the key-value store has two:
+ * one with lifetimes, one of compare-and-set on few keys.
  */
 import {
   COUNTER_ADD,
   COUNTER_READ,
   CounterMachine,
+  KEY_VALUE_CAS,
   KEY_VALUE_DELETE,
   KEY_VALUE_GET,
   KEY_VALUE_PUT,
   KeyValueMachine,
   keyValueBody,
+  keyValueCasBody,
 } from '../../engine/index.ts';
 import { Ledger } from '../../ledger/index.ts';
 import { type Prng, u64ToBigInt, writeU32 } from '../../stdx/index.ts';
@@ -18,7 +21,7 @@ import { createChecksum, EvictionReason } from '../../wire/index.ts';
 import { ModelMachine } from '../ledger-model/index.ts';
 import { makeRequest, malformed, Picker, type Scenario } from '../ledger-workload/index.ts';
 import type { Demand, InvalidDemand, Subject, SubjectFactory, WorkloadOptions } from './subject.ts';
-import { counterTestimony, keyValueTestimony } from './testimonies.ts';
+import { casTestimony, counterTestimony, keyValueTestimony } from './testimonies.ts';
 import { CounterTwin, KeyValueTwin } from './twins.ts';
 
 const NOTHING = new Uint8Array(0);
@@ -67,6 +70,36 @@ export function keyValueSubject(): Subject {
   };
 }
 
+/** Few keys that many want, so that what one client expects is often what another has changed. */
+export function casSubject(): Subject {
+  const reference = new KeyValueTwin(checksum);
+  return {
+    reference,
+    machine: () => new KeyValueMachine(checksum),
+    testimony: casTestimony,
+    workload: ({ prng, bodySizeMax }) => ({
+      next: () => {
+        const key = `key ${prng.below(5)}`;
+        const choice = prng.below(10);
+        if (choice < 2) return { operation: KEY_VALUE_GET, body: keyValueBody(key) };
+        if (choice < 3) return { operation: KEY_VALUE_DELETE, body: keyValueBody(key) };
+        const value = new Uint8Array(12);
+        prng.fill(value);
+        if (choice < 4) return { operation: KEY_VALUE_PUT, body: keyValueBody(key, value) };
+        // As of what has been executed, which may be another value by the time it matters.
+        const held = reference.valueOf(key);
+        const expected = prng.pick([held, held, held, null, new Uint8Array(12)]);
+        return { operation: KEY_VALUE_CAS, body: keyValueCasBody(key, expected, value) };
+      },
+      invalid: () => {
+        const whole = keyValueCasBody('key', null, new Uint8Array(4));
+        const body = whole.subarray(0, prng.below(whole.length));
+        return pickInvalid(prng, { operation: KEY_VALUE_CAS, body }, bodySizeMax);
+      },
+    }),
+  };
+}
+
 export function ledgerSubject(): Subject {
   const reference = new ModelMachine(checksum);
   return {
@@ -103,6 +136,7 @@ export function ledgerSubject(): Subject {
 export const subjects: { readonly [name: string]: SubjectFactory } = {
   ledger: ledgerSubject,
   'key-value': keyValueSubject,
+  cas: casSubject,
   counter: counterSubject,
 };
 

@@ -4,6 +4,7 @@
  */
 import {
   COUNTER_ADD,
+  KEY_VALUE_CAS,
   KEY_VALUE_DELETE,
   KEY_VALUE_GET,
   KEY_VALUE_PUT,
@@ -103,6 +104,76 @@ export function keyValueTestimony(): Testimony {
     output: (operation, reply): StoreOutput => {
       const isFound = operation === KEY_VALUE_GET && reply[0] === KeyValueStatus.ok;
       return { status: reply[0]!, value: isFound ? fingerprint(reply.subarray(1)) : null };
+    },
+  });
+}
+
+interface CasInput {
+  readonly f: 'get' | 'put' | 'delete' | 'cas';
+  readonly key: string;
+  /** What is put; {@link ABSENT} for the others. */
+  readonly value: string;
+  /** What a `cas` expects. */
+  readonly expected: string;
+}
+
+interface CasOutput {
+  readonly status: number;
+  /** What the key holds, where the answer says so. */
+  readonly value: string;
+}
+
+/** In place of a fingerprint: the key is not there. */
+const ABSENT = '';
+
+/** A key-value store without lifetimes: what a key holds is what was put there last. */
+export const CAS_STORE: Model<string, CasInput, CasOutput> = {
+  name: 'key-value with compare-and-set',
+  init: () => ABSENT,
+  step: (state, input, output) => {
+    const { ok, missing, unequal } = KeyValueStatus;
+    const isThere = state !== ABSENT;
+    const may = (status: number, value: string): boolean =>
+      output === undefined || (output.status === status && output.value === value);
+    switch (input.f) {
+      case 'get':
+        return may(isThere ? ok : missing, state) ? state : null;
+      case 'put':
+        return may(ok, ABSENT) ? input.value : null;
+      case 'delete':
+        return may(isThere ? ok : missing, ABSENT) ? ABSENT : null;
+      case 'cas': {
+        if (state === input.expected) return may(ok, ABSENT) ? input.value : null;
+        return may(isThere ? unequal : missing, state) ? state : null;
+      }
+    }
+  },
+  isLook: ({ f }, output) => {
+    const isRefused = output !== undefined && output.status !== KeyValueStatus.ok;
+    return f === 'get' || (f === 'cas' && isRefused);
+  },
+  partition: (history) => partitionBy(history, ({ key }) => key),
+};
+
+export function casTestimony(): Testimony {
+  return new ClientTestimony({
+    model: CAS_STORE,
+    input: (operation, body): CasInput => {
+      const keyEnd = HEAD_SIZE + readU16(body, 0);
+      const valueEnd = keyEnd + readU16(body, 2);
+      const key = String.fromCharCode(...body.subarray(HEAD_SIZE, keyEnd));
+      const f = operation === KEY_VALUE_CAS ? 'cas' : (FUNCTIONS[operation] ?? 'get');
+      const isChange = f === 'put' || f === 'cas';
+      const value = isChange ? fingerprint(body.subarray(keyEnd, valueEnd)) : ABSENT;
+      const expectsValue = f === 'cas' && body[valueEnd] === 1;
+      const expected = expectsValue ? fingerprint(body.subarray(valueEnd + 1)) : ABSENT;
+      return { f, key, value, expected };
+    },
+    output: (operation, reply): CasOutput => {
+      const status = reply[0]!;
+      const isGet = operation === KEY_VALUE_GET && status === KeyValueStatus.ok;
+      const isShown = isGet || status === KeyValueStatus.unequal;
+      return { status, value: isShown ? fingerprint(reply.subarray(1)) : ABSENT };
     },
   });
 }

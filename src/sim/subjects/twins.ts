@@ -5,6 +5,7 @@
 import {
   type ApplyContext,
   COUNTER_ADD,
+  KEY_VALUE_CAS,
   KEY_VALUE_DELETE,
   KEY_VALUE_GET,
   KEY_VALUE_PUT,
@@ -54,6 +55,7 @@ const BUCKETS = 64;
 const EXPIRE_MAX = 16;
 const STATUS_MISSING = 0;
 const STATUS_OK = 1;
+const STATUS_UNEQUAL = 3;
 
 /** A list of pairs, searched from end to end. */
 export class KeyValueTwin implements ReferenceMachine {
@@ -79,9 +81,20 @@ export class KeyValueTwin implements ReferenceMachine {
     }
     const keyLength = Number(littleEndian(body.subarray(0, 2)));
     const key = String.fromCharCode(...body.subarray(8, 8 + keyLength));
+    const valueEnd = 8 + keyLength + Number(littleEndian(body.subarray(2, 4)));
     const found = this.#pairs.find((pair) => pair.key === key);
     reply[0] = found === undefined ? STATUS_MISSING : STATUS_OK;
     switch (operation) {
+      case KEY_VALUE_CAS: {
+        const expected = body[valueEnd] === 0 ? undefined : body.subarray(valueEnd + 1).join();
+        if (expected !== found?.value.join()) {
+          if (found === undefined) return 1;
+          reply[0] = STATUS_UNEQUAL;
+          reply.set(found.value, 1);
+          return 1 + found.value.length;
+        }
+        return this.apply(context, KEY_VALUE_PUT, body.subarray(0, valueEnd), reply);
+      }
       case KEY_VALUE_PUT: {
         const lifetime = littleEndian(body.subarray(4, 8)) * 1_000_000n;
         const expiresAt = lifetime === 0n ? 0n : timestamp + lifetime;
@@ -99,6 +112,11 @@ export class KeyValueTwin implements ReferenceMachine {
         reply.set(found.value, 1);
         return 1 + found.value.length;
     }
+  }
+
+  /** What a key holds; `null`: it is not there. For workloads that want to hit it. */
+  valueOf(key: string): Uint8Array | null {
+    return this.#pairs.find((pair) => pair.key === key)?.value ?? null;
   }
 
   due(timestamp: U64): boolean {
