@@ -130,7 +130,14 @@ export type {
   Workload,
   WorkloadOptions,
 } from './subjects/subject.ts';
-export { counterSubject, keyValueSubject, ledgerSubject, subjects } from './subjects/subjects.ts';
+export { type SharedCase, sharedCases, sharedSubject } from './subjects/shared-table.ts';
+export {
+  casSubject,
+  counterSubject,
+  keyValueSubject,
+  ledgerSubject,
+  subjects,
+} from './subjects/subjects.ts';
 export { SWARM_COUNTERS, type SwarmOptions, swarmOptions } from './swarm.ts';
 export { CLUSTER_COUNTERS, COUNTERS, type Counter, Coverage } from './world/coverage.ts';
 export { EventHash } from './world/event-hash.ts';
