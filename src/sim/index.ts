@@ -121,6 +121,7 @@ export {
   type SingleReport,
   simulateSingle,
 } from './single.ts';
+export { type SharedCase, sharedCases, sharedSubject } from './subjects/shared-table.ts';
 export type {
   Demand,
   InvalidDemand,
@@ -130,7 +131,6 @@ export type {
   Workload,
   WorkloadOptions,
 } from './subjects/subject.ts';
-export { type SharedCase, sharedCases, sharedSubject } from './subjects/shared-table.ts';
 export {
   casSubject,
   counterSubject,
