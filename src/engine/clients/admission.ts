@@ -93,6 +93,12 @@ export class Admission {
     return this.#queue.length;
   }
 
+  /** Bytes of the request that waits longest; 0: there is none. */
+  get nextSize(): number {
+    const first = this.#queue[0];
+    return first === undefined ? 0 : readSize(first.bytes);
+  }
+
   /** A verified message from a client connection; takes over the reference. */
   onMessage(connection: ConnectionId, message: Message): void {
     const command = readCommand(message.bytes);
