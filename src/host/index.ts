@@ -36,7 +36,7 @@ export type { ReplicaServer } from './replica-server.ts';
 export {
   type StartedLedger,
   type StartLedgerOptions,
-  type StartReplicaOptions,
+  type StartReplicaServerOptions,
   startLedger,
   startReplicaServer,
 } from './start-ledger.ts';

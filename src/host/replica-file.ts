@@ -34,6 +34,7 @@ export type ReadableSuperblock = SuperblockRead & { readonly ok: true };
 /** What the file has to be; left out: anything. */
 export interface FileExpectation {
   readonly cluster?: ClusterId | undefined;
+  readonly replica?: number | undefined;
   readonly replicaCount?: number | undefined;
   readonly development?: boolean | undefined;
 }
@@ -83,7 +84,7 @@ export async function openReplicaFile(
  * Folders, devices and pipes are refused before anything is locked or opened: opening a pipe waits
  * for its other end. Whatever cannot be looked at is left to those who open it.
  */
-function refuseOther(path: string): void {
+export function refuseOther(path: string): void {
   let stats: Stats;
   try {
     stats = statSync(path);
@@ -135,17 +136,26 @@ export async function inspectDataFile(
 }
 
 /** A fresh file in memory, always of the small geometry. */
-export async function openMemoryFile(cluster: ClusterId): Promise<ReplicaFile> {
+export async function openMemoryFile(
+  cluster: ClusterId,
+  place: { readonly replica: number; readonly replicaCount: number } = {
+    replica: 0,
+    replicaCount: 1,
+  },
+): Promise<ReplicaFile> {
   const path = 'in memory';
   const storage = new MemoryFile();
-  formatMemory(storage, { cluster, development: true });
-  const superblock = await readableSuperblock(path, storage);
+  formatMemory(storage, { cluster, ...place, development: true });
+  let superblock = await readableSuperblock(path, storage);
   return {
     path,
     storage,
-    superblock,
-    // Alone, a replica never begins again.
-    reload: async () => {},
+    get superblock() {
+      return superblock;
+    },
+    reload: async () => {
+      superblock = await readableSuperblock(path, storage);
+    },
     durability: 'memory',
     setAlignedMemory: () => {},
     close: () => storage.close(),
@@ -206,7 +216,7 @@ function superblockError(path: string, error: SuperblockError): Error {
 
 function check(path: string, read: ReadableSuperblock, expected: FileExpectation): void {
   const { superblock } = read;
-  const { replicaCount, cluster, development } = expected;
+  const { replica, replicaCount, cluster, development } = expected;
   const mismatch = (text: string): DataFileMismatchError =>
     new DataFileMismatchError('ERR_DATA_FILE_MISMATCH', path, `data file ${path} ${text}`);
   if (replicaCount !== undefined && replicaCount !== superblock.replicaCount) {
@@ -214,6 +224,9 @@ function check(path: string, read: ReadableSuperblock, expected: FileExpectation
       superblock.replicaCount === 1 ? '1 replica' : `${superblock.replicaCount} replicas`;
     const addresses = replicaCount === 1 ? '1 address was' : `${replicaCount} addresses were`;
     throw mismatch(`was formatted for ${replicas}, ${addresses} given`);
+  }
+  if (replica !== undefined && replica !== superblock.replica) {
+    throw mismatch(`belongs to replica ${superblock.replica}, not ${replica}`);
   }
   if (cluster !== undefined) {
     const wanted = clusterBytes(cluster);

@@ -6,7 +6,14 @@
  * accepted whatever the role, and the engine decides what they are told.
  */
 
-import { type ConnectionId, type Effect, type HaltCode, PIPELINE_MAX } from '../engine/index.ts';
+import {
+  type ConnectionId,
+  type Effect,
+  type EngineStatus,
+  type HaltCode,
+  type Machine,
+  PIPELINE_MAX,
+} from '../engine/index.ts';
 import {
   type Address,
   addressText,
@@ -24,27 +31,43 @@ import {
   type SlotReserve,
   StorageFailedError,
 } from '../io/index.ts';
-import { Ledger } from '../ledger/index.ts';
+import type { Ledger } from '../ledger/index.ts';
 import { assert, toHex } from '../stdx/index.ts';
-import { FORMAT_VERSION, poolSizes, RELEASE, Replica, type TopologyName } from '../vsr/index.ts';
-import { type Message, MessagePool, REPLY_SLOT_SIZE, SMALL_SLOT_SIZE } from '../wire/index.ts';
+import type { ReplicaStatus } from '../vsr/index.ts';
+import {
+  type Checksum,
+  type Message,
+  MessagePool,
+  type PoolOptions,
+  REPLY_SLOT_SIZE,
+  SMALL_SLOT_SIZE,
+} from '../wire/index.ts';
 import { Driver } from './driver.ts';
+import type { HomeEngine, ReplicaHome } from './homes/home.ts';
 import { availableMemory } from './memory.ts';
 import { QuorumWatch } from './quorum-watch.ts';
-import type { ReplicaFile } from './replica-file.ts';
-import { type StatusReport, statusReply } from './status.ts';
+import { type HostStatus, statusReply } from './status.ts';
 import { traceText } from './trace-text.ts';
 import { WarmUp } from './warm-up.ts';
 
-export interface ReplicaServerOptions {
-  readonly file: ReplicaFile;
+export interface ReplicaServerOptions<M extends Machine, S extends EngineStatus> {
+  readonly home: ReplicaHome<S>;
+  /** A machine that has applied nothing; called once per life. */
+  readonly makeMachine: (checksum: Checksum) => M;
   /** Of all replicas, in order; this one listens on its own. */
   readonly addresses: readonly Address[];
   readonly log: LogSink;
-  /** How prepares travel; left out, the engine's default. */
-  readonly topology?: TopologyName | undefined;
-  /** Run the hot paths once while nobody asks for anything: for servers, not for tests. */
+  /** Run the ledger's hot paths once while nobody asks for anything: for servers, not tests. */
   readonly warmUp?: boolean | undefined;
+  readonly observer?: ServerObserver;
+}
+
+/** Told by a server what its engine says. */
+export interface ServerObserver {
+  /** A life has recovered; the first time before {@link ReplicaServer.start} resolves. */
+  onReady(): void;
+  /** Something worth a log line: who leads may have changed. */
+  onTrace(): void;
 }
 
 /** Strangers can provoke warnings; an error that lasts is told again and again. */
@@ -58,17 +81,18 @@ const RESERVE_REQUEST_PER_PEER = 1 + PIPELINE_MAX;
 const RESERVE_SMALL_PER_PEER = 64;
 
 /** One life: between two `restart`s of the engine. */
-interface Life {
-  readonly machine: Ledger;
-  readonly engine: Replica;
+interface Life<M, S extends EngineStatus> {
+  readonly machine: M;
+  readonly engine: HomeEngine<S>;
 }
 
 /** A server that is up, or was. */
-export class ReplicaServer {
-  readonly #file: ReplicaFile;
+export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = ReplicaStatus> {
+  readonly #home: ReplicaHome<S>;
+  readonly #makeMachine: (checksum: Checksum) => M;
+  readonly #observer: ServerObserver | null;
   readonly #log: LogSink;
   readonly #pool: MessagePool;
-  readonly #topology: TopologyName | undefined;
   readonly #wantsWarmUp: boolean;
   #warmUp: WarmUp | null = null;
   readonly #server: ClientServer;
@@ -76,7 +100,7 @@ export class ReplicaServer {
   readonly #links: PeerLinks | null;
   readonly #driver: Driver;
   readonly #quorum: QuorumWatch;
-  #life: Life;
+  #life: Life<M, S>;
   readonly #warnLimit: RateLimit = new RateLimit(WARN_INTERVAL_MS);
   readonly #errorLimit: RateLimit = new RateLimit(ERROR_INTERVAL_MS);
   readonly #startedMs: number = performance.now();
@@ -87,42 +111,44 @@ export class ReplicaServer {
   readonly #ended: PromiseWithResolvers<Error | null> = Promise.withResolvers();
 
   /**
-   * Takes over the file and closes it if it cannot start. Resolves when the replica has recovered
+   * Takes over the home and closes it if it cannot start. Resolves when the replica has recovered
    * what its file holds, and accepts connections.
    * @throws AddressInUseError, AddressUnavailableError, NotEnoughMemoryError,
    *   DataFileCorruptError, FormatVersionError, StorageFailedError
    */
-  static async start(options: ReplicaServerOptions): Promise<ReplicaServer> {
-    const { file } = options;
-    let server: ReplicaServer | null = null;
+  static async start<M extends Machine, S extends EngineStatus>(
+    options: ReplicaServerOptions<M, S>,
+  ): Promise<ReplicaServer<M, S>> {
+    let server: ReplicaServer<M, S> | null = null;
     try {
       server = new ReplicaServer(options);
       await server.#begin();
       return server;
     } catch (error) {
-      if (server === null) await file.close();
+      if (server === null) await options.home.close();
       else await server.close();
       throw error;
     }
   }
 
-  private constructor(options: ReplicaServerOptions) {
-    const { file, log, addresses, topology } = options;
-    const { cluster, replica, replicaCount, geometry } = file.superblock.superblock;
+  private constructor(options: ReplicaServerOptions<M, S>) {
+    const { home, log, addresses } = options;
+    const { cluster, replica, replicaCount } = home.identity;
     assert(addresses.length === replicaCount, 'ReplicaServer: an address for each replica');
-    this.#file = file;
+    this.#home = home;
+    this.#makeMachine = options.makeMachine;
+    this.#observer = options.observer ?? null;
     this.#log = log;
-    this.#topology = topology;
     this.#wantsWarmUp = options.warmUp ?? false;
     this.#address = addresses[replica];
-    this.#pool = makePool(file);
-    file.setAlignedMemory(this.#pool.memory);
+    this.#pool = makePool(home.poolOptions);
+    home.setAlignedMemory(this.#pool.memory);
     this.#life = this.#makeLife();
     this.#driver = this.#makeDriver();
     this.#quorum = new QuorumWatch((message) =>
       log({ level: 'warn', event: 'quorum', message, fields: {} }),
     );
-    const { requestSizeMax } = geometry;
+    const { requestSizeMax } = home;
     const network = { pool: this.#pool, requestSizeMax, log };
     this.#links = replicaCount === 1 ? null : this.#makeLinks(addresses);
     this.#server = new ClientServer({
@@ -144,7 +170,7 @@ export class ReplicaServer {
     return this.#ended.promise;
   }
 
-  status(): StatusReport {
+  status(): S & HostStatus {
     return {
       ...this.#life.engine.status(),
       address: addressText(this.#address),
@@ -152,9 +178,9 @@ export class ReplicaServer {
       uptimeMs: Math.round(performance.now() - this.#startedMs),
       memoryBytes: process.memoryUsage.rss(),
       messagesHeld: this.#pool.leaked(),
-      file: this.#file.path,
-      durability: this.#file.durability,
-      storage: this.#file.storage.counters(),
+      file: this.#home.path,
+      durability: this.#home.durability,
+      storage: this.#home.storage.counters(),
       clients: this.#server.counters(),
       links: this.#links?.status() ?? [],
       linkCounters: this.#links?.counters() ?? null,
@@ -168,8 +194,8 @@ export class ReplicaServer {
     return toHex(this.#life.machine.root());
   }
 
-  /** The machine's tables, for tests and tools in this process. */
-  get ledger(): Ledger {
+  /** The machine of this life, for tests and tools in this process: to look at only. */
+  get machine(): M {
     return this.#life.machine;
   }
 
@@ -181,7 +207,7 @@ export class ReplicaServer {
 
   /** Another process took the data file over. */
   lost(): void {
-    const { path } = this.#file;
+    const { path } = this.#home;
     this.#halt(new StorageFailedError(path, 'another process has taken the data file over'));
   }
 
@@ -205,27 +231,20 @@ export class ReplicaServer {
     this.#quorum.stop();
     this.#links?.shutdown();
     await this.#server.shutdown();
-    await this.#file.close();
+    await this.#home.close();
     this.#life.engine.releaseMessages();
     this.#ended.resolve(this.#halted);
   }
 
   /** A new engine over what is in memory and in the file now. */
-  #makeLife(): Life {
-    const machine = new Ledger({ checksum: this.#pool.checksum });
+  #makeLife(): Life<M, S> {
+    const machine = this.#makeMachine(this.#pool.checksum);
     const [seed = 0] = crypto.getRandomValues(new Uint32Array(1));
-    const engine = new Replica({
-      pool: this.#pool,
-      machine,
-      superblock: this.#file.superblock,
-      seed,
-      ...(this.#topology === undefined ? {} : { topology: this.#topology }),
-    });
-    return { machine, engine };
+    return { machine, engine: this.#home.makeEngine({ pool: this.#pool, machine, seed }) };
   }
 
   #makeDriver(): Driver {
-    const { path, storage } = this.#file;
+    const { path, storage, formatVersion } = this.#home;
     const clock = new Clock();
     return new Driver({
       pool: this.#pool,
@@ -242,20 +261,19 @@ export class ReplicaServer {
         onRestart: () => void this.#restart(),
         onTrace: (trace) => this.#onTrace(trace),
         onStatus: (connection) => this.#onStatus(connection),
-        onHalt: (code, reason) => this.#halt(haltError(path, code, reason)),
+        onHalt: (code, reason) => this.#halt(haltError(path, code, reason, formatVersion)),
         onCrash: (error) => this.#halt(crashError(error)),
       },
     });
   }
 
   #makeLinks(addresses: readonly Address[]): PeerLinks {
-    const { superblock } = this.#file.superblock;
-    const { cluster, replica, replicaCount, replicaId, isRecovered, geometry } = superblock;
+    const { identity, requestSizeMax } = this.#home;
     return new PeerLinks({
-      own: { cluster, replica, replicaCount, replicaId, isRecovered, release: RELEASE },
+      own: identity,
       addresses,
       pool: this.#pool,
-      requestSizeMax: geometry.requestSizeMax,
+      requestSizeMax,
       handler: {
         onPeerUp: (peer, peerId, isPeerRecovered) => {
           this.#driver.onPeerUp(peer, peerId, isPeerRecovered);
@@ -279,6 +297,7 @@ export class ReplicaServer {
   #becomeReady(): void {
     this.#onReady?.();
     this.#onReady = null;
+    this.#observer?.onReady();
     // In later lives the peers are there already.
     this.#links?.announce();
   }
@@ -287,14 +306,15 @@ export class ReplicaServer {
   async #restart(): Promise<void> {
     this.#life.engine.releaseMessages();
     try {
-      await this.#file.reload();
+      await this.#home.reload();
     } catch (error) {
       this.#halt(crashError(error));
       return;
     }
     if (this.#closing !== null) return;
-    const fields = { op: this.#file.superblock.superblock.checkpoint.op };
-    const message = `going on from the checkpoint at operation ${fields.op}`;
+    const { checkpointOp: op } = this.#home;
+    const fields = op === null ? {} : { op };
+    const message = `going on from the checkpoint${op === null ? '' : ` at operation ${op}`}`;
     this.#log({ level: 'info', event: 'restart', message, fields });
     this.#life = this.#makeLife();
     this.#driver.begin(this.#life.engine);
@@ -316,6 +336,7 @@ export class ReplicaServer {
 
   #onTrace(trace: Effect & { readonly type: 'trace' }): void {
     const { level, event, fields } = trace;
+    if (level !== 'debug') this.#observer?.onTrace();
     const suppressed = this.#suppressed(trace);
     if (suppressed === null) return;
     const extra = suppressed === 0 ? {} : { suppressed };
@@ -333,17 +354,14 @@ export class ReplicaServer {
   }
 
   #onStatus(connection: ConnectionId): void {
-    const { superblock } = this.#file.superblock;
-    const report = this.status();
-    const bytes = statusReply(report, superblock.cluster, this.#pool.checksum);
+    const { cluster } = this.#home.identity;
+    const bytes = statusReply(this.status(), cluster, this.#pool.checksum);
     this.#server.sendBytes(connection, bytes);
   }
 }
 
-/** The pool of the file's geometry, if the machine can hold it. */
-function makePool(file: ReplicaFile): MessagePool {
-  const { geometry, replicaCount } = file.superblock.superblock;
-  const sizes = poolSizes(geometry, replicaCount);
+/** The pool that the home asks for, if the machine can hold it. */
+function makePool(sizes: PoolOptions): MessagePool {
   const poolBytes =
     sizes.requestSlots * sizes.requestSlotSize +
     sizes.replySlots * REPLY_SLOT_SIZE +
@@ -362,14 +380,19 @@ function reserveFor(peers: number): SlotReserve {
   };
 }
 
-function haltError(path: string, code: HaltCode, reason: string): RoundelayError {
+function haltError(
+  path: string,
+  code: HaltCode,
+  reason: string,
+  formatVersion: number,
+): RoundelayError {
   switch (code) {
     case 'storage-failed':
       return new StorageFailedError(path, reason);
     case 'storage-corrupt':
       return new DataFileCorruptError(path, null, reason);
     case 'format-version':
-      return new FormatVersionError(path, Number(/\d+/.exec(reason)?.[0] ?? 0), FORMAT_VERSION);
+      return new FormatVersionError(path, Number(/\d+/.exec(reason)?.[0] ?? 0), formatVersion);
     case 'diverged':
       return new ReplicaHaltedError('ERR_DIVERGED', `the replica has diverged: ${reason}`);
     default:

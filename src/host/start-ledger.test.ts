@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { DataFileCorruptError, type LogRecord, type Storage } from '../io/index.ts';
+import { Ledger } from '../ledger/index.ts';
 import { writeU32 } from '../stdx/index.ts';
 import {
   GEOMETRY_DEVELOPMENT,
@@ -16,6 +17,7 @@ import {
 } from '../vsr/index.ts';
 import { createChecksum } from '../wire/index.ts';
 import { formatLedger } from './format.ts';
+import { vsrHome } from './homes/vsr-home.ts';
 import { registerClient, statusOf } from './host-test-helper.ts';
 import { openMemoryFile } from './replica-file.ts';
 import { ReplicaServer } from './replica-server.ts';
@@ -254,7 +256,8 @@ test('a disk that fails stops the server before anything is acknowledged', async
   };
   const records: LogRecord[] = [];
   const server = await ReplicaServer.start({
-    file: { ...file, storage },
+    home: { ...vsrHome(file, undefined), storage },
+    makeMachine: (checksum) => new Ledger({ checksum }),
     addresses: [local],
     log: (record) => records.push(record),
   });

@@ -9,15 +9,18 @@ import {
   fromSystemError,
   type LogSink,
 } from '../io/index.ts';
+import { Ledger } from '../ledger/index.ts';
 import type { TopologyName } from '../vsr/index.ts';
+import type { Checksum } from '../wire/index.ts';
 import { formatLedger } from './format.ts';
+import { vsrHome } from './homes/vsr-home.ts';
 import { requireNode } from './node-version.ts';
 import { type ClusterId, clusterBytes } from './options.ts';
 import { openMemoryFile, openReplicaFile } from './replica-file.ts';
 import { ReplicaServer } from './replica-server.ts';
 import type { StatusReport } from './status.ts';
 
-export interface StartReplicaOptions {
+export interface StartReplicaServerOptions {
   /** The data file, which `formatLedger` has made. */
   readonly path: string;
   /** Of all replicas, in order; this one listens on its own. Port 0: the system chooses. */
@@ -33,6 +36,7 @@ export interface StartReplicaOptions {
   readonly log?: LogSink;
 }
 
+const newLedger = (checksum: Checksum): Ledger => new Ledger({ checksum });
 const silent: LogSink = () => {};
 
 /**
@@ -42,7 +46,9 @@ const silent: LogSink = () => {};
  *   ERR_FORMAT_VERSION, ERR_READ_ONLY, ERR_STORAGE_FAILED, ERR_ADDRESS_IN_USE,
  *   ERR_ADDRESS_UNAVAILABLE, ERR_NO_MEMORY, ERR_NODE_VERSION
  */
-export async function startReplicaServer(options: StartReplicaOptions): Promise<ReplicaServer> {
+export async function startReplicaServer(
+  options: StartReplicaServerOptions,
+): Promise<ReplicaServer> {
   requireNode(process.versions.node);
   const { path, addresses, log = silent } = options;
   let server: ReplicaServer | null = null;
@@ -53,7 +59,8 @@ export async function startReplicaServer(options: StartReplicaOptions): Promise<
   };
   const file = await openReplicaFile(path, expected, () => server?.lost());
   const { topology, warmUp } = options;
-  server = await ReplicaServer.start({ file, addresses, log, topology, warmUp });
+  const home = vsrHome(file, topology);
+  server = await ReplicaServer.start({ home, makeMachine: newLedger, addresses, log, warmUp });
   return server;
 }
 
@@ -101,7 +108,9 @@ export async function startLedger(options: StartLedgerOptions = {}): Promise<Sta
   const address = { host, port };
   if (options.directory === undefined) {
     const file = await openMemoryFile(cluster);
-    const server = await ReplicaServer.start({ file, addresses: [address], log });
+    const home = vsrHome(file, undefined);
+    const addresses = [address];
+    const server = await ReplicaServer.start({ home, makeMachine: newLedger, addresses, log });
     return startedLedger(server, cluster, null);
   }
   const path = await ensureFile(resolve(options.directory), cluster, options.development ?? false);

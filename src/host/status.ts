@@ -2,6 +2,7 @@
  * What a replica says of itself when it is asked: the engine's status and what only the host knows,
  * as JSON in a reply of our own. It is made without the engine's help, so it comes in any state.
  */
+import { type EngineStatus, RELEASE } from '../engine/index.ts';
 import type {
   ClientServerCounters,
   PeerCounters,
@@ -9,7 +10,7 @@ import type {
   StorageCounters,
 } from '../io/index.ts';
 import { assert } from '../stdx/index.ts';
-import { RELEASE, type ReplicaStatus } from '../vsr/index.ts';
+import type { ReplicaStatus } from '../vsr/index.ts';
 import {
   type Checksum,
   Command,
@@ -20,7 +21,7 @@ import {
   sealHeader,
 } from '../wire/index.ts';
 
-export interface StatusReport extends ReplicaStatus {
+export interface HostStatus {
   /** Where it listens. */
   readonly address: string;
   readonly pid: number;
@@ -42,9 +43,12 @@ export interface StatusReport extends ReplicaStatus {
   readonly linkCounters: PeerCounters | null;
 }
 
+/** Of a replica of VSR. */
+export interface StatusReport extends ReplicaStatus, HostStatus {}
+
 /** The whole message, sealed. */
 export function statusReply(
-  report: StatusReport,
+  report: EngineStatus & HostStatus,
   cluster: Uint8Array,
   checksum: Checksum,
 ): Uint8Array {
