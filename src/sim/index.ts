@@ -7,9 +7,10 @@
  * `checks/` (who believes nobody), `faults`, `subjects/` (what is tried out), `single` (a whole run
  * with one replica), `crash-everywhere`, `swarm` (which run a seed is), `replica-setup` (the engine
  * of this project). Then several replicas: `cluster/` (links, sites, faults of all, runs and their
- * swarm), `script/` (a story told step by step, for tests) and `performance/` (how fast a cluster
- * is under which trouble). `ledger-model/` and `ledger-workload/` are the ledger's reference and
- * its requests. `linearizability/` stands alone: it judges histories, whoever made them.
+ * swarm), `simulate/` (anybody's machine, tried out), `script/` (a story told step by step, for
+ * tests) and `performance/` (how fast a cluster is under which trouble). `ledger-model/` and
+ * `ledger-workload/` are the ledger's reference and its requests. `linearizability/` stands alone:
+ * it judges histories, whoever made them.
  */
 export { ClientTestimony, type Testimony, type TestimonyOptions } from './checks/testimony.ts';
 export type { NetworkOptions } from './clients/network.ts';
@@ -116,6 +117,23 @@ export type { Life, Member, Progress } from './process/life.ts';
 export { Process } from './process/process.ts';
 export { GEOMETRY_SMALL, type ReplicaSetupOptions, replicaSetup } from './replica-setup.ts';
 export { Script, type ScriptOptions } from './script/script.ts';
+export {
+  type Chance,
+  type Checks,
+  type EngineName,
+  type FailureReport,
+  type FaultChoice,
+  type LinearizableCheck,
+  type MachineFactory,
+  type MachineFailureCode,
+  type SimulateManyOptions,
+  type SimulateOptions,
+  type SimulationFaults,
+  type SimulationReport,
+  type SimulationsReport,
+  simulate,
+  simulateMany,
+} from './simulate/index.ts';
 export {
   type SingleOptions,
   type SingleReport,
