@@ -14,7 +14,7 @@ import {
   type TraceValue,
 } from '../../engine/index.ts';
 import { Prng, u64Add, u64FromNumber } from '../../stdx/index.ts';
-import { createChecksum, MessagePool, readSize } from '../../wire/index.ts';
+import { createChecksum, HEADER_SIZE, MessagePool, readSize } from '../../wire/index.ts';
 import { formatRaftFile, RAFT_HEAD_SIZE, type RaftGeometry, readRaftHead } from '../file/index.ts';
 import { raftPoolSizes } from './pool-sizes.ts';
 import { RaftReplica, type RaftReplicaOptions } from './replica.ts';
@@ -157,8 +157,9 @@ export class TestCluster {
     this.disks[replica] = disk;
   }
 
+  /** All that do not run. */
   startAll(): this {
-    for (const replica of this.lives.keys()) this.start(replica);
+    for (const [replica, life] of this.lives.entries()) if (life === null) this.start(replica);
     return this;
   }
 
@@ -208,8 +209,10 @@ export class TestCluster {
     const life = this.life(replica);
     const message = life.pool.acquire(bytes.length <= 4096 ? 'small' : 'request');
     assert.ok(message, 'a slot for what clients send');
-    message.bytes.set(bytes);
-    this.#step(replica, life, { type: 'message', connection, message });
+    // Of what is too large there is only the header.
+    const isOversize = bytes.length > (this.options.geometry ?? GEOMETRY).requestSizeMax;
+    message.bytes.set(isOversize ? bytes.subarray(0, HEADER_SIZE) : bytes);
+    this.#step(replica, life, { type: isOversize ? 'oversize' : 'message', connection, message });
   }
 
   /** Lets time pass until something is so; asserts that it becomes so in time. */

@@ -149,6 +149,11 @@ export class Core {
     }
     if (!this.#isReadOnly) outbox.trace('error', 'disk-full', {});
     this.#isReadOnly = true;
+    // Others may have room; at most once for each try.
+    if (this.#inside?.member.isLeader === true) {
+      const reason = 'disk full';
+      this.push({ type: 'transfer', command: 0, target: null, reason });
+    }
     deadlines.set('disk-full', outbox.now.monoNs + DISK_FULL_RETRY_NS);
   }
 

@@ -22,7 +22,13 @@ import {
   StepOutbox,
 } from '../../engine/index.ts';
 import { assert, unreachable } from '../../stdx/index.ts';
-import { Command, type Message, type MessagePool, readCommand } from '../../wire/index.ts';
+import {
+  Command,
+  type Message,
+  type MessagePool,
+  readCommand,
+  requestProblem,
+} from '../../wire/index.ts';
 import { appendBytesMax, Dialect } from '../dialect/index.ts';
 import { RaftFile, type RaftHead } from '../file/index.ts';
 import { POLICY_OWN, type Policy } from '../options.ts';
@@ -176,7 +182,7 @@ export class RaftReplica implements ReplicaEngine {
 
   /** A message over a proven link; takes over the reference. */
   #onPeerMessage(from: number, message: Message): void {
-    const { pool, peers, admission, dialect, core, outbox } = this.#parts;
+    const { pool, peers, dialect, core, outbox } = this.#parts;
     // Whoever recovers cannot judge what it hears; strangers have nothing to say.
     if (!this.#isReady || !peers.isUp(from)) {
       pool.release(message);
@@ -184,7 +190,7 @@ export class RaftReplica implements ReplicaEngine {
     }
     const command = readCommand(message.bytes);
     if (command === Command.request) {
-      admission.onForwarded(message);
+      this.#onForwarded(message);
     } else if (command === Command.raft) {
       const heard = dialect.onMessage(from, message);
       if (heard === null) return;
@@ -198,6 +204,17 @@ export class RaftReplica implements ReplicaEngine {
       outbox.trace('warn', 'unexpected-command', { from, command });
       pool.release(message);
     }
+  }
+
+  /** Whoever passed it on may have heard of this leader before it is in office. */
+  #onForwarded(message: Message): void {
+    const { admission, member, core, heldRequests, pool } = this.#parts;
+    if (member.isNormalPrimary || !core.inside.member.isLeader) {
+      admission.onForwarded(message);
+      return;
+    }
+    if (requestProblem(message.bytes) === null) heldRequests.hold(message);
+    pool.release(message);
   }
 
   #onCommitTimer(): void {
