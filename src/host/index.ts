@@ -1,7 +1,8 @@
 /**
  * host: an engine, a machine and io put together into something that runs. Reading order:
  * `start-ledger` (what users call), `format`, `replica-file` (which file is the right one),
- * `replica-server` (a replica's life), `driver` (effects out, events in), `status`.
+ * `replica-server` (a replica's life), `driver` (effects out, events in), `status`; then `homes/`
+ * (which engine understands which file) and `replica/` (anybody's machine on either engine).
  */
 export {
   type Address,
@@ -29,8 +30,24 @@ export {
 } from '../io/index.ts';
 export { Driver, type DriverListener, type DriverOptions, type Network } from './driver.ts';
 export { type FormatLedgerOptions, type FormattedFile, formatLedger } from './format.ts';
+export { freePorts } from './free-ports.ts';
 export { NodeVersionError } from './node-version.ts';
-export type { ClusterId } from './options.ts';
+export { type ClusterId, OptionError } from './options.ts';
+export type { Listener, Listeners } from './replica/emitter.ts';
+export type { Leader } from './replica/leader-watch.ts';
+export type { MachineFactory, ReplicaIdentityOptions } from './replica/replica-plan.ts';
+export {
+  type StartClusterOptions,
+  type StartedCluster,
+  startCluster,
+} from './replica/start-cluster.ts';
+export {
+  type AppliedEvent,
+  type ReplicaEvents,
+  type StartedReplica,
+  type StartReplicaOptions,
+  startReplica,
+} from './replica/start-replica.ts';
 export { type DataFileInfo, type FileExpectation, inspectDataFile } from './replica-file.ts';
 export type { ReplicaServer } from './replica-server.ts';
 export {
@@ -40,4 +57,4 @@ export {
   startLedger,
   startReplicaServer,
 } from './start-ledger.ts';
-export type { StatusReport } from './status.ts';
+export type { HostStatus, StatusReport } from './status.ts';

@@ -1,6 +1,19 @@
 /** What the programs that start replicas have in common: names, numbers, small conversions. */
+import { RoundelayError } from '../io/index.ts';
 import { assert } from '../stdx/index.ts';
 import { GEOMETRY_DEFAULT, GEOMETRY_DEVELOPMENT, type Geometry } from '../vsr/index.ts';
+
+/** An option that makes no sense. */
+export class OptionError extends RoundelayError {
+  override readonly name: string = 'OptionError';
+  /** Name of the option. */
+  readonly option: string;
+
+  constructor(option: string, value: unknown, wanted: string) {
+    super('ERR_OPTION_INVALID', `option ${option} is ${String(value)}, ${wanted}`);
+    this.option = option;
+  }
+}
 
 /** A cluster id as clients give it: a number, or a BigInt below 2^128. */
 export type ClusterId = number | bigint;
