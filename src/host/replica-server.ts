@@ -9,6 +9,7 @@
 import {
   type ConnectionId,
   type Effect,
+  type Engine,
   type EngineStatus,
   type HaltCode,
   type Machine,
@@ -46,6 +47,7 @@ import { Driver } from './driver.ts';
 import type { HomeEngine, ReplicaHome } from './homes/home.ts';
 import { availableMemory } from './memory.ts';
 import { QuorumWatch } from './quorum-watch.ts';
+import type { Recorder, RecorderMaker } from './recording/recorder.ts';
 import { type HostStatus, statusReply } from './status.ts';
 import { traceText } from './trace-text.ts';
 import { WarmUp } from './warm-up.ts';
@@ -60,6 +62,17 @@ export interface ReplicaServerOptions<M extends Machine, S extends EngineStatus>
   /** Run the ledger's hot paths once while nobody asks for anything: for servers, not tests. */
   readonly warmUp?: boolean | undefined;
   readonly observer?: ServerObserver;
+  readonly record?: RecordOptions | undefined;
+}
+
+/** Everything that the engine is told goes into a file, to be replayed. */
+export interface RecordOptions {
+  /** Must not exist yet. */
+  readonly path: string;
+  /** Bytes; more is not recorded. Default: `RECORDING_SIZE_MAX`. */
+  readonly sizeMax?: number | undefined;
+  /** Name of the machine: what replays it needs one like it. */
+  readonly machine: string;
 }
 
 /** Told by a server what its engine says. */
@@ -84,6 +97,8 @@ const RESERVE_SMALL_PER_PEER = 64;
 interface Life<M, S extends EngineStatus> {
   readonly machine: M;
   readonly engine: HomeEngine<S>;
+  /** What the driver steps: the engine, or a recorder before it. */
+  readonly stepped: Engine;
 }
 
 /** A server that is up, or was. */
@@ -91,6 +106,8 @@ export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = 
   readonly #home: ReplicaHome<S>;
   readonly #makeMachine: (checksum: Checksum) => M;
   readonly #observer: ServerObserver | null;
+  readonly #record: RecordOptions | null;
+  readonly #recorder: Recorder | null;
   readonly #log: LogSink;
   readonly #pool: MessagePool;
   readonly #wantsWarmUp: boolean;
@@ -114,14 +131,17 @@ export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = 
    * Takes over the home and closes it if it cannot start. Resolves when the replica has recovered
    * what its file holds, and accepts connections.
    * @throws AddressInUseError, AddressUnavailableError, NotEnoughMemoryError,
-   *   DataFileCorruptError, FormatVersionError, StorageFailedError
+   *   DataFileCorruptError, FormatVersionError, StorageFailedError, RecordingError
    */
   static async start<M extends Machine, S extends EngineStatus>(
     options: ReplicaServerOptions<M, S>,
   ): Promise<ReplicaServer<M, S>> {
     let server: ReplicaServer<M, S> | null = null;
     try {
-      server = new ReplicaServer(options);
+      // Nobody else has to load it.
+      const recording =
+        options.record === undefined ? null : await import('./recording/recorder.ts');
+      server = new ReplicaServer(options, recording?.makeRecorder ?? null);
       await server.#begin();
       return server;
     } catch (error) {
@@ -131,8 +151,8 @@ export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = 
     }
   }
 
-  private constructor(options: ReplicaServerOptions<M, S>) {
-    const { home, log, addresses } = options;
+  private constructor(options: ReplicaServerOptions<M, S>, makeRecorder: RecorderMaker | null) {
+    const { home, log, addresses, record } = options;
     const { cluster, replica, replicaCount } = home.identity;
     assert(addresses.length === replicaCount, 'ReplicaServer: an address for each replica');
     this.#home = home;
@@ -143,13 +163,17 @@ export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = 
     this.#address = addresses[replica];
     this.#pool = makePool(home.poolOptions);
     home.setAlignedMemory(this.#pool.memory);
+    this.#record = record ?? null;
+    const pool = this.#pool;
+    this.#recorder =
+      record === undefined ? null : (makeRecorder?.({ ...record, pool, log }) ?? null);
     this.#life = this.#makeLife();
     this.#driver = this.#makeDriver();
     this.#quorum = new QuorumWatch((message) =>
       log({ level: 'warn', event: 'quorum', message, fields: {} }),
     );
     const { requestSizeMax } = home;
-    const network = { pool: this.#pool, requestSizeMax, log };
+    const network = { pool, requestSizeMax, log };
     this.#links = replicaCount === 1 ? null : this.#makeLinks(addresses);
     this.#server = new ClientServer({
       ...network,
@@ -216,7 +240,7 @@ export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = 
     await new Promise<void>((resolve, reject) => {
       this.#onReady = resolve;
       void this.ended.then((error) => reject(error ?? new Error('closed while starting')));
-      this.#driver.begin(this.#life.engine);
+      this.#driver.begin(this.#life.stepped);
     });
     this.#server.admit();
     this.#links?.start();
@@ -228,6 +252,7 @@ export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = 
   async #end(): Promise<void> {
     this.#warmUp?.stop();
     this.#driver.stop();
+    this.#recorder?.close();
     this.#quorum.stop();
     this.#links?.shutdown();
     await this.#server.shutdown();
@@ -240,7 +265,22 @@ export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = 
   #makeLife(): Life<M, S> {
     const machine = this.#makeMachine(this.#pool.checksum);
     const [seed = 0] = crypto.getRandomValues(new Uint32Array(1));
-    return { machine, engine: this.#home.makeEngine({ pool: this.#pool, machine, seed }) };
+    const engine = this.#home.makeEngine({ pool: this.#pool, machine, seed });
+    return { machine, engine, stepped: this.#recorded(engine, seed) };
+  }
+
+  #recorded(engine: Engine, seed: number): Engine {
+    if (this.#recorder === null || this.#record === null) return engine;
+    const { engine: kind, identity, poolOptions, head, engineOptions } = this.#home;
+    const life = {
+      engine: kind,
+      machine: this.#record.machine,
+      release: identity.release,
+      pool: poolOptions,
+      head,
+      options: { ...engineOptions, seed },
+    };
+    return this.#recorder.record(life, engine);
   }
 
   #makeDriver(): Driver {
@@ -317,7 +357,7 @@ export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = 
     const message = `going on from the checkpoint${op === null ? '' : ` at operation ${op}`}`;
     this.#log({ level: 'info', event: 'restart', message, fields });
     this.#life = this.#makeLife();
-    this.#driver.begin(this.#life.engine);
+    this.#driver.begin(this.#life.stepped);
   }
 
   #watchQuorum(): void {

@@ -34,8 +34,13 @@ export interface StartReplicaServerOptions {
   /** Run the hot paths once while nobody asks for anything: worth it in a process of its own. */
   readonly warmUp?: boolean;
   readonly log?: LogSink;
+  /** A file that does not exist yet: everything the engine is told goes there, to be replayed. */
+  readonly record?: string;
+  /** Bytes; more is not recorded. Default 1 GiB. */
+  readonly recordSizeMax?: number;
 }
 
+const LEDGER = { machine: 'ledger' } as const;
 const newLedger = (checksum: Checksum): Ledger => new Ledger({ checksum });
 const silent: LogSink = () => {};
 
@@ -44,7 +49,8 @@ const silent: LogSink = () => {};
  * whether anything can be committed depends on the others.
  * @throws RoundelayError, by `code`: ERR_DATA_FILE_MISSING, _LOCKED, _CORRUPT, _MISMATCH,
  *   ERR_FORMAT_VERSION, ERR_READ_ONLY, ERR_STORAGE_FAILED, ERR_ADDRESS_IN_USE,
- *   ERR_ADDRESS_UNAVAILABLE, ERR_NO_MEMORY, ERR_NODE_VERSION
+ *   ERR_ADDRESS_UNAVAILABLE, ERR_NO_MEMORY, ERR_NODE_VERSION, ERR_RECORDING_EXISTS,
+ *   ERR_RECORDING_NOT_WRITABLE
  */
 export async function startReplicaServer(
   options: StartReplicaServerOptions,
@@ -58,9 +64,11 @@ export async function startReplicaServer(
     replicaCount: addresses.length,
   };
   const file = await openReplicaFile(path, expected, () => server?.lost());
-  const { topology, warmUp } = options;
+  const { topology, warmUp, record: recording, recordSizeMax: sizeMax } = options;
   const home = vsrHome(file, topology);
-  server = await ReplicaServer.start({ home, makeMachine: newLedger, addresses, log, warmUp });
+  const record = recording === undefined ? undefined : { path: recording, sizeMax, ...LEDGER };
+  const parts = { home, makeMachine: newLedger, addresses, log, warmUp, record };
+  server = await ReplicaServer.start(parts);
   return server;
 }
 
