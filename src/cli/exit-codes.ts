@@ -41,6 +41,8 @@ export const ExitCode = {
   clusterFailed: 41,
   /** A simulation did not do what it claims, or its figures are worse than they may be. */
   simulationFailed: 42,
+  /** An engine did something else in a replay than when it was recorded. */
+  replayDiffers: 43,
   /** The disk failed under a running server. */
   storageFailed: 50,
   /** A replica that has proof of being different from the others. */
@@ -81,6 +83,7 @@ export const exitCodeTexts: readonly (readonly [ExitCode, string])[] = [
   [ExitCode.loadFailed, 'a result of the load is not what it must be'],
   [ExitCode.clusterFailed, 'a temporary cluster could not run'],
   [ExitCode.simulationFailed, 'a simulation shows less, or is slower, than it should'],
+  [ExitCode.replayDiffers, 'a replayed engine did something else than before'],
   [ExitCode.storageFailed, 'the disk failed under the server'],
   [ExitCode.diverged, 'the replica differs from its cluster'],
   [ExitCode.simulationCrashed, 'the simulated engine crashed'],

@@ -64,6 +64,12 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import('./simulate.ts')).define,
   },
   {
+    name: 'replay',
+    summary: 'make the steps of a recorded replica again, and compare',
+    group: 'Look and measure:',
+    load: async () => (await import('./replay.ts')).define,
+  },
+  {
     name: 'version',
     summary: 'print the version',
     group: 'Look and measure:',

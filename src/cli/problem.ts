@@ -31,6 +31,8 @@ export interface Situation {
   readonly dev?: { readonly flags: string; readonly samePort: string };
   /** `--addresses` as typed. */
   readonly addresses?: string;
+  /** A recording, to be made or replayed. */
+  readonly record?: string;
 }
 
 /** What helps one of two replicas, which cannot recover. */
@@ -54,7 +56,34 @@ export function explain(error: unknown, situation: Situation): unknown {
 }
 
 function advise(code: string, error: Error, situation: Situation): Advice | null {
-  return adviseFile(code, error, situation) ?? adviseNetwork(code, error, situation);
+  return (
+    adviseFile(code, error, situation) ??
+    adviseRecording(code, situation) ??
+    adviseNetwork(code, error, situation)
+  );
+}
+
+function adviseRecording(code: string, { record = 'FILE' }: Situation): Advice | null {
+  switch (code) {
+    case 'ERR_RECORDING_EXISTS':
+      return { exitCode: ExitCode.fileExists, next: `replay it: roundelay replay ${record}` };
+    case 'ERR_RECORDING_NOT_WRITABLE':
+      return {
+        exitCode: ExitCode.fileNotWritable,
+        next: `look at who may: ls -ld ${placeOf(record)}`,
+      };
+    case 'ERR_RECORDING_UNREADABLE':
+      return { exitCode: ExitCode.fileCorrupt, next: `look at it: ls -l ${record}` };
+    case 'ERR_RECORDING_RELEASE':
+      return { exitCode: ExitCode.formatVersion, next: 'compare with: roundelay version' };
+    case 'ERR_RECORDING_MACHINE':
+      return {
+        exitCode: ExitCode.fileMismatch,
+        next: 'replay it in a program that has the machine: replayRecording({ path, machine })',
+      };
+    default:
+      return null;
+  }
 }
 
 function adviseFile(code: string, error: Error, situation: Situation): Advice | null {

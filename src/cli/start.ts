@@ -1,7 +1,7 @@
 /** `roundelay start`: runs the replica of a data file until it is told to end. */
 import type { Command } from 'commander';
 import type { TopologyName } from '../vsr/index.ts';
-import { choice } from './arguments.ts';
+import { choice, integer, usage } from './arguments.ts';
 import { openLog } from './log.ts';
 import { explain } from './problem.ts';
 import { serve } from './serve.ts';
@@ -12,6 +12,8 @@ interface Options {
   addresses: string;
   topology?: TopologyName;
   development?: boolean;
+  record?: string;
+  recordSizeMax?: number;
   logDebug?: boolean;
   /** For `dev`, which shows the lines of its replicas. */
   logWarn?: boolean;
@@ -43,6 +45,16 @@ export function define(command: Command): void {
       choice('--topology', topologies),
     )
     .option('--development', 'refuse a file that was not formatted with --development')
+    .option(
+      '--record <file>',
+      'write everything that the engine is told to a new file, for `roundelay replay`; it holds ' +
+        'all that clients send',
+    )
+    .option(
+      '--record-size-max <bytes>',
+      'more is not recorded (default: 1 GiB)',
+      integer('--record-size-max', 65_536, Number.MAX_SAFE_INTEGER),
+    )
     .option('--log-debug', 'log more')
     .addOption(command.createOption('--log-warn').hideHelp())
     .addOption(command.createOption('--log-text').hideHelp());
@@ -51,6 +63,10 @@ export function define(command: Command): void {
 }
 
 async function run(path: string, options: Options, command: Command): Promise<void> {
+  const { record, recordSizeMax } = options;
+  if (recordSizeMax !== undefined && record === undefined) {
+    throw usage('--record-size-max needs --record');
+  }
   warnOfFlagsWithoutEffect(command, 'start');
   tuneEngine();
   const level = options.logWarn === true ? 'warn' : 'info';
@@ -62,10 +78,15 @@ async function run(path: string, options: Options, command: Command): Promise<vo
   const { addressText } = await import('../io/index.ts');
   const development = options.development === true ? { development: true } : {};
   const topology = options.topology === undefined ? {} : { topology: options.topology };
+  const recording = {
+    ...(record === undefined ? {} : { record }),
+    ...(recordSizeMax === undefined ? {} : { recordSizeMax }),
+  };
+  const more = { ...development, ...topology, ...recording };
   try {
     const addresses = parseAddresses(options.addresses);
     await serve(
-      () => startReplicaServer({ path, addresses, log, warmUp: true, ...development, ...topology }),
+      () => startReplicaServer({ path, addresses, log, warmUp: true, ...more }),
       (server) => {
         const address = addressText(server.address);
         // A script reads the port; for all others the log says it.
@@ -77,6 +98,7 @@ async function run(path: string, options: Options, command: Command): Promise<vo
       },
     );
   } catch (error) {
-    throw explain(error, { command: 'start', file: path, addresses: options.addresses });
+    const situation = { command: 'start', file: path, addresses: options.addresses };
+    throw explain(error, { ...situation, ...(record === undefined ? {} : { record }) });
   }
 }

@@ -33,6 +33,19 @@ export { type FormatLedgerOptions, type FormattedFile, formatLedger } from './fo
 export { freePorts } from './free-ports.ts';
 export { NodeVersionError } from './node-version.ts';
 export { type ClusterId, OptionError } from './options.ts';
+export {
+  type Difference,
+  type LifeRecord,
+  type Mark,
+  RECORDING_SIZE_MAX,
+  type RecordingEnd,
+  RecordingError,
+  type RecordingErrorCode,
+  type ReplayOptions,
+  type ReplayReport,
+  type ReplayStep,
+  replayRecording,
+} from './recording/index.ts';
 export type { Listener, Listeners } from './replica/emitter.ts';
 export type { Leader } from './replica/leader-watch.ts';
 export type { MachineFactory, ReplicaIdentityOptions } from './replica/replica-plan.ts';

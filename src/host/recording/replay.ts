@@ -19,6 +19,8 @@ export interface ReplayOptions {
   readonly machine: (name: string, checksum: Checksum) => Machine | null;
   /** After each step that was the same; `effects` is valid during the call. */
   readonly onStep?: (step: ReplayStep) => void;
+  /** The first step that was not; its effects are valid during the call. */
+  readonly onDifference?: (difference: Difference) => void;
   /** For tests that plant bugs: wraps the engine of each life. */
   readonly wrap?: (engine: Engine) => Engine;
 }
@@ -153,6 +155,8 @@ class Replay {
       this.#steps++;
       this.#threw = threw;
       this.#options.onStep?.(step);
+    } else {
+      this.#options.onDifference?.(this.#difference);
     }
     for (const effect of effects) if ('message' in effect) pool.release(effect.message);
     return true;
