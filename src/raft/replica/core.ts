@@ -98,7 +98,7 @@ export class Core {
         onParts?.(inside);
       },
     });
-    this.push({ type: 'open', state: recovered.state });
+    this.#events.unshift({ type: 'open', state: recovered.state });
     this.run();
     this.#isOpened = true;
   }
