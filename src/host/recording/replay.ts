@@ -3,7 +3,15 @@
  * event, and must answer the same. Nothing is written, nothing is sent, no time passes; what the
  * recorded engine read from its file, it was told by events.
  */
-import type { Effect, Engine, Event, Instant, Machine, ReplicaEngine } from '../../engine/index.ts';
+import type {
+  AnyMachineDefinition,
+  Effect,
+  Engine,
+  Event,
+  Instant,
+  Machine,
+  ReplicaEngine,
+} from '../../engine/index.ts';
 import { assert } from '../../stdx/index.ts';
 import { type Checksum, MessagePool, type PoolOptions, type SlotClass } from '../../wire/index.ts';
 import { BytesReader } from './bytes-reader.ts';
@@ -15,8 +23,8 @@ import { RecordFile, type RecordingEnd } from './record-file.ts';
 
 export interface ReplayOptions {
   readonly path: string;
-  /** A machine that has applied nothing, by the name that the recording tells. */
-  readonly machine: (name: string, checksum: Checksum) => Machine | null;
+  /** What was recorded; or what makes a machine that has applied nothing, by its name. */
+  readonly machine: AnyMachineDefinition | ((name: string, checksum: Checksum) => Machine | null);
   /** After each step that was the same; `effects` is valid during the call. */
   readonly onStep?: (step: ReplayStep) => void;
   /** The first step that was not; its effects are valid during the call. */
@@ -116,7 +124,7 @@ class Replay {
     this.#engine?.releaseMessages();
     this.#pool ??= new ReplayPool(life.pool);
     const { pool } = this.#pool;
-    const made = machine(life.machine, pool.checksum);
+    const made = makeMachine(machine, life.machine, pool.checksum);
     if (made === null) {
       const reason = `is of a machine named ${life.machine}, which is not at hand here`;
       throw new RecordingError('ERR_RECORDING_MACHINE', path, reason);
@@ -174,6 +182,15 @@ class Replay {
     const text = differenceText(outcome, replayed, index, threw);
     return { step, index, recorded, replayed, text };
   }
+}
+
+function makeMachine(
+  machine: ReplayOptions['machine'],
+  name: string,
+  checksum: Checksum,
+): Machine | null {
+  if (typeof machine === 'function') return machine(name, checksum);
+  return machine.name === name ? machine.machine(checksum) : null;
 }
 
 function differenceText(

@@ -26,7 +26,7 @@ import type { Checksum } from '../../wire/index.ts';
 import type { ReplicaHome } from '../homes/home.ts';
 import { openFolderHome, openMemoryHome } from '../homes/open-home.ts';
 import { requireNode } from '../node-version.ts';
-import { ReplicaServer } from '../replica-server.ts';
+import { type RecordOptions, ReplicaServer } from '../replica-server.ts';
 import type { HostStatus } from '../status.ts';
 import { Emitter, type Listener, type Listeners } from './emitter.ts';
 import { type Leader, LeaderWatch, leaderOf } from './leader-watch.ts';
@@ -67,6 +67,13 @@ export interface StartReplicaOptions<S, C, R> extends ReplicaIdentityOptions<S, 
   /** Ends the start, and the replica afterwards, as `close` does. */
   readonly signal?: AbortSignal;
   readonly log?: LogSink;
+  /**
+   * A file that does not exist yet: everything that the engine is told goes there, commands
+   * included, to be replayed with `replayRecording`.
+   */
+  readonly record?: string;
+  /** Bytes; more is not recorded. Default 1 GiB. */
+  readonly recordSizeMax?: number;
   /** Listeners that miss nothing; others come by {@link StartedReplica.on}. */
   readonly on?: Listeners<ReplicaEvents<C, R>>;
 }
@@ -114,7 +121,7 @@ const silent: LogSink = () => {};
  * @throws RoundelayError, by `code`: ERR_OPTION_INVALID, ERR_ADDRESS_INVALID, _IN_USE, _UNAVAILABLE,
  *   ERR_DATA_FILE_LOCKED, _CORRUPT, _MISMATCH (another cluster, machine, engine, size),
  *   ERR_FORMAT_VERSION, ERR_READ_ONLY, ERR_NO_SPACE, ERR_STORAGE_FAILED, ERR_NO_MEMORY,
- *   ERR_NODE_VERSION; the signal's reason when it has aborted
+ *   ERR_NODE_VERSION, ERR_RECORDING_EXISTS, ERR_RECORDING_NOT_WRITABLE; the signal's reason when it has aborted
  */
 export async function startReplica<S, C, R>(
   options: StartReplicaOptions<S, C, R>,
@@ -149,6 +156,7 @@ class RunningReplica<S, C, R> implements StartedReplica<S, C, R> {
   readonly #plan: ReplicaPlan;
   readonly #emitter: Emitter<ReplicaEvents<C, R>>;
   readonly #log: LogSink;
+  readonly #record: RecordOptions | undefined;
   /** Told once the step that executed them is over. */
   #applied: AppliedEvent<C, R>[] = [];
   #isReplay: boolean = true;
@@ -164,6 +172,8 @@ class RunningReplica<S, C, R> implements StartedReplica<S, C, R> {
     this.cluster = BigInt(plan.home.cluster);
     this.#plan = plan;
     this.#log = options.log ?? silent;
+    const { record: path, recordSizeMax: sizeMax } = options;
+    this.#record = path === undefined ? undefined : { path, sizeMax, machine: plan.home.name };
     this.#emitter = new Emitter((name, error) => this.#onThrown(String(name), error));
     const { ready, leader, applied, halted } = options.on ?? {};
     if (ready !== undefined) this.on('ready', ready);
@@ -180,6 +190,7 @@ class RunningReplica<S, C, R> implements StartedReplica<S, C, R> {
       makeMachine: (checksum) => this.#makeMachine(checksum),
       addresses,
       log: this.#log,
+      record: this.#record,
       observer: { onReady: () => this.#onReady(), onTrace: () => this.#watch?.look() },
     });
     void this.#server.ended.then((error) => this.#onEnded(error));
