@@ -1,13 +1,16 @@
-/** `roundelay simulate vsr --seeds a..b`: many runs, how far they are, and what they came to. */
-import type { CampaignOptions, CampaignResult, SimulationResult } from '../lab/simulation.ts';
+/** `roundelay simulate vsr|raft --seeds a..b`: many runs, how far they are, and what they came to. */
+import type {
+  CampaignOptions,
+  CampaignResult,
+  Protocol,
+  SimulationResult,
+} from '../lab/simulation.ts';
 import type { FailureCode } from '../sim/index.ts';
 import { ExitCode } from './exit-codes.ts';
 import { CliError } from './problem.ts';
 import { openProgress } from './shared/progress.ts';
 import { worstExit } from './simulation-exit.ts';
 
-/** A campaign of so many seeds must have seen everything at least once. */
-const SEEDS_FOR_COVERAGE = 200;
 /** Where no terminal watches, a line this often, milliseconds. */
 const LINE_MS = 30_000;
 
@@ -40,7 +43,8 @@ export async function runSeeds(options: Omit<CampaignOptions, 'onResult'>): Prom
     const result = await runCampaign({ ...options, onResult });
     progress.stop();
     // Who chooses how many replicas there are rules out what takes more.
-    await printCampaign(result, failures, options.wanted.replicaCount === undefined);
+    const { protocol = 'vsr', replicaCount } = options.wanted;
+    await printCampaign(result, failures, replicaCount === undefined ? protocol : null);
   } finally {
     progress.stop();
   }
@@ -65,15 +69,16 @@ export function failed(runs: number, failures: readonly FailureCode[]): CliError
 async function printCampaign(
   { seeds, seconds, coverage }: CampaignResult,
   failures: readonly FailureCode[],
-  isOfAllKinds: boolean,
+  ofAllKinds: Protocol | null,
 ): Promise<void> {
   const speed = rate(coverage.count('events'), seconds);
   console.log(`${seeds} seeds, ${failures.length} failed, ${seconds.toFixed(1)} s, ${speed}`);
   console.log(coverage.summary());
   if (failures.length > 0) throw failed(seeds, failures);
-  const { CLUSTER_SWARM_COUNTERS } = await import('../sim/index.ts');
-  const isEnough = isOfAllKinds && seeds >= SEEDS_FOR_COVERAGE;
-  const missing = isEnough ? coverage.missing(CLUSTER_SWARM_COUNTERS) : [];
+  if (ofAllKinds === null) return;
+  const { SEEDS_FOR_COVERAGE, SWARM_COUNTERS_OF } = await import('../lab/simulation.ts');
+  if (seeds < SEEDS_FOR_COVERAGE) return;
+  const missing = coverage.missing(SWARM_COUNTERS_OF[ofAllKinds]);
   if (missing.length === 0) return;
   throw new CliError(`never happened: ${missing.join(', ')}`, ExitCode.simulationFailed);
 }

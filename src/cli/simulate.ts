@@ -1,9 +1,8 @@
-/** `roundelay simulate vsr`: clusters in a simulated world, drawn from seeds. */
+/** `roundelay simulate vsr|raft`: clusters in a simulated world, drawn from seeds. */
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import type { SimulationResult } from '../lab/simulation.ts';
+import type { Protocol, SimulationResult } from '../lab/simulation.ts';
 import { choice, integer, usage } from './arguments.ts';
-import { REPLICAS_MAX } from './replicas.ts';
 import { failed, printFailure, runSeeds } from './simulate-campaign.ts';
 import type { PerformanceFlags } from './simulate-performance.ts';
 
@@ -17,7 +16,8 @@ interface Options extends PerformanceFlags {
   performance?: boolean;
 }
 
-const MACHINES = ['ledger', 'key-value', 'counter'] as const;
+const MACHINES = ['ledger', 'key-value', 'counter', 'cas'] as const;
+const REPLICAS_MAX_OF: { readonly [name in Protocol]: number } = { vsr: 6, raft: 7 };
 const SEED_MAX: number = Number.MAX_SAFE_INTEGER;
 
 export function define(command: Command): void {
@@ -27,14 +27,14 @@ export function define(command: Command): void {
         'disks that tear and rot, links that lose, partitions, pauses, power cuts, wrong clocks. ' +
         'A seed is a whole run: the same one does the same on every machine.',
     )
-    .argument('<protocol>', 'vsr', choice('<protocol>', ['vsr']))
+    .argument('<protocol>', 'vsr, raft', choice('<protocol>', ['vsr', 'raft']))
     .optionsGroup('Runs:')
     .option('--seed <n>', 'one run (default: 0)', integer('--seed', 0, SEED_MAX))
     .option('--seeds <a..b>', 'all runs from a to b', range)
     .option(
       '--replica-count <count>',
       "instead of the seed's choice",
-      integer('--replica-count', 1, REPLICAS_MAX),
+      integer('--replica-count', 1, REPLICAS_MAX_OF.raft),
     )
     .option('--topology <name>', "how prepares travel, instead of the seed's choice")
     .option('--machine <name>', MACHINES.join(', '), choice('--machine', MACHINES))
@@ -53,11 +53,12 @@ export function define(command: Command): void {
     .option('--baselines <file>', 'what figures were before (default: the committed ones)')
     .option('--update-baselines', 'write the baselines instead of comparing')
     .option('--json', 'one JSON object instead of the table')
-    .action((_: string, options: Options) => run(options));
+    .action((protocol: Protocol, options: Options) => run(protocol, options));
 }
 
-async function run(options: Options): Promise<void> {
+async function run(protocol: Protocol, options: Options): Promise<void> {
   if (options.performance === true) {
+    if (protocol !== 'vsr') throw usage('--performance knows only vsr');
     const { runPerformanceMatrix } = await import('./simulate-performance.ts');
     return runPerformanceMatrix(options);
   }
@@ -67,7 +68,12 @@ async function run(options: Options): Promise<void> {
   if (name !== undefined && topology === undefined) {
     throw usage(`--topology must be one of ${TOPOLOGY_NAMES.join(', ')}, not ${name}`);
   }
+  if (topology !== undefined && protocol !== 'vsr') throw usage('only vsr has topologies');
+  if (replicaCount !== undefined && replicaCount > REPLICAS_MAX_OF[protocol]) {
+    throw usage(`${protocol} has at most ${REPLICAS_MAX_OF[protocol]} replicas`);
+  }
   const wanted = {
+    protocol,
     ...(replicaCount === undefined ? {} : { replicaCount }),
     ...(topology === undefined ? {} : { topology }),
     ...(machine === undefined ? {} : { subject: machine }),

@@ -5,18 +5,40 @@
  */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import {
+  CLUSTER_SWARM_COUNTERS,
+  type ClusterOptions,
   type ClusterReport,
   type ClusterSwarmOptions,
   type Counter,
   Coverage,
   clusterSwarm,
   type FailureCode,
+  RAFT_SWARM_COUNTERS,
+  raftSwarm,
   simulateCluster,
 } from '../sim/index.ts';
+
+export const PROTOCOLS = ['vsr', 'raft'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
+
+export interface SimulationWanted extends Omit<ClusterSwarmOptions, 'setup'> {
+  /** Default: vsr. */
+  readonly protocol?: Protocol;
+}
+
+/** What every campaign of {@link SEEDS_FOR_COVERAGE} seeds or more must have moved. */
+export const SWARM_COUNTERS_OF: { readonly [name in Protocol]: readonly Counter[] } = {
+  vsr: CLUSTER_SWARM_COUNTERS,
+  raft: RAFT_SWARM_COUNTERS,
+};
+
+/** A campaign of so many seeds must have seen everything at least once. */
+export const SEEDS_FOR_COVERAGE = 200;
 
 export interface SimulationResult {
   readonly seed: number;
   readonly replicaCount: number;
+  /** How prepares travel; of Raft: how links are. */
   readonly topology: string;
   readonly machine: string;
   /** Fingerprint of the run. */
@@ -41,7 +63,7 @@ export interface CampaignOptions {
   /** Included. */
   readonly to: number;
   readonly jobs: number;
-  readonly wanted: ClusterSwarmOptions;
+  readonly wanted: SimulationWanted;
   readonly onResult: (result: SimulationResult) => void;
 }
 
@@ -55,11 +77,11 @@ export interface CampaignResult {
 /** One run, here. */
 export function runSimulation(
   seed: number,
-  wanted: ClusterSwarmOptions,
+  wanted: SimulationWanted,
   trace?: (line: string) => void,
 ): { readonly result: SimulationResult; readonly report: ClusterReport } {
   const startMs = performance.now();
-  const { options, subject, topology } = clusterSwarm(seed, wanted);
+  const { options, subject, topology } = swarm(seed, wanted);
   const report = simulateCluster({ ...options, trace });
   const { failure, coverage, replicaCount, hash, opMax, virtualNs } = report;
   const result: SimulationResult = {
@@ -80,15 +102,24 @@ export function runSimulation(
   return { result, report };
 }
 
+function swarm(
+  seed: number,
+  wanted: SimulationWanted,
+): { readonly options: ClusterOptions; readonly subject: string; readonly topology: string } {
+  if (wanted.protocol !== 'raft') return clusterSwarm(seed, wanted);
+  const { options, subject, links } = raftSwarm(seed, wanted);
+  return { options, subject, topology: links };
+}
+
 /** What shows the run of a seed again. */
-function repeatCommand(seed: number, wanted: ClusterSwarmOptions): string {
-  const { replicaCount, topology, subject } = wanted;
+function repeatCommand(seed: number, wanted: SimulationWanted): string {
+  const { protocol = 'vsr', replicaCount, topology, subject } = wanted;
   const flags = [
     replicaCount === undefined ? '' : ` --replica-count ${replicaCount}`,
     topology === undefined ? '' : ` --topology ${topology}`,
     subject === undefined ? '' : ` --machine ${subject}`,
   ];
-  return `roundelay simulate vsr --seed ${seed}${flags.join('')}`;
+  return `roundelay simulate ${protocol} --seed ${seed}${flags.join('')}`;
 }
 
 interface Task {
@@ -97,7 +128,7 @@ interface Task {
   readonly next: Int32Array;
   readonly from: number;
   readonly to: number;
-  readonly wanted: ClusterSwarmOptions;
+  readonly wanted: SimulationWanted;
 }
 
 type Note = SimulationResult | { readonly counts: readonly (readonly [Counter, number])[] };

@@ -15,8 +15,8 @@
  * 3. carry out the effects in order, hand in the next event; `applied` after what was delivered.
  */
 export {
-  appendBytesMax,
   Assemblies,
+  appendBytesMax,
   Dialect,
   type DialectCounters,
   type DialectOptions,
@@ -40,6 +40,22 @@ export {
   serversEqual,
 } from './entry.ts';
 export type { Event, Token } from './event.ts';
+export {
+  formatRaftFile,
+  RAFT_FORMAT_VERSION,
+  RAFT_GEOMETRY_DEFAULT,
+  RAFT_GEOMETRY_DEVELOPMENT,
+  RAFT_HEAD_SIZE,
+  type RaftFileState,
+  type RaftFormatOptions,
+  type RaftGeometry,
+  type RaftHead,
+  type RaftHeadError,
+  type RaftHeadRead,
+  raftGeometryProblem,
+  readRaftHead,
+  readRaftState,
+} from './file/index.ts';
 export type { ElectionReason } from './leadership/election.ts';
 export {
   emptySnapshot,
@@ -82,4 +98,9 @@ export {
 } from './options.ts';
 export type { Parts } from './parts.ts';
 export { Raft, type RaftOptions } from './raft.ts';
+export type { ReplicaParts as RaftReplicaParts } from './replica/parts.ts';
+export { raftPoolSizes } from './replica/pool-sizes.ts';
+export { RaftReplica, type RaftReplicaOptions } from './replica/replica.ts';
+export { readSnapshotData } from './replica/snapshot-data.ts';
+export type { RaftReplicaStatus } from './replica/status.ts';
 export type { RaftStatus, ServerStatus } from './status.ts';

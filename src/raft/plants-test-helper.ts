@@ -2,10 +2,9 @@
  * Bugs to plant in a server, each one rule of Raft broken in the part that keeps it. Tests show
  * that the checker or a transcript notices; a checker that notices none proves nothing.
  */
-import type { Payload } from './node-test-helper.ts';
 import type { Parts } from './parts.ts';
 
-type Plant = (parts: Parts<Payload>) => void;
+export type Plant = <T>(parts: Parts<T>) => void;
 
 export type PlantName =
   | 'vote forgotten'

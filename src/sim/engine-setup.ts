@@ -58,6 +58,8 @@ export interface FileState {
   readonly checkpoint: number;
   /** It was made again, and has not taken part yet. */
   readonly isRecovered: boolean;
+  /** A crash has cut short what was being written at the end of its log. */
+  readonly isTorn?: boolean;
 }
 
 export interface OpenContext {

@@ -7,10 +7,10 @@
  * `checks/` (who believes nobody), `faults`, `subjects/` (what is tried out), `single` (a whole run
  * with one replica), `crash-everywhere`, `swarm` (which run a seed is), `replica-setup` (the engine
  * of this project). Then several replicas: `cluster/` (links, sites, faults of all, runs and their
- * swarm), `simulate/` (anybody's machine, tried out), `script/` (a story told step by step, for
- * tests) and `performance/` (how fast a cluster is under which trouble). `ledger-model/` and
- * `ledger-workload/` are the ledger's reference and its requests. `linearizability/` stands alone:
- * it judges histories, whoever made them.
+ * swarm), `raft/` (the same of the other engine), `simulate/` (anybody's machine, tried out),
+ * `script/` (a story told step by step, for tests) and `performance/` (how fast a cluster is under
+ * which trouble). `ledger-model/` and `ledger-workload/` are the ledger's reference and its
+ * requests. `linearizability/` stands alone: it judges histories, whoever made them.
  */
 export { ClientTestimony, type Testimony, type TestimonyOptions } from './checks/testimony.ts';
 export type { NetworkOptions } from './clients/network.ts';
@@ -115,6 +115,14 @@ export {
 export { type Summary, summarize } from './performance/summary.ts';
 export type { Life, Member, Progress } from './process/life.ts';
 export { Process } from './process/process.ts';
+export { RAFT_GEOMETRY_SMALL, type RaftSetupOptions, raftSetup } from './raft/setup.ts';
+export {
+  RAFT_SWARM_COUNTERS,
+  type RaftSwarm,
+  type RaftSwarmOptions,
+  raftQuorums,
+  raftSwarm,
+} from './raft/swarm.ts';
 export { GEOMETRY_SMALL, type ReplicaSetupOptions, replicaSetup } from './replica-setup.ts';
 export { Script, type ScriptOptions } from './script/script.ts';
 export {
@@ -157,7 +165,13 @@ export {
   subjects,
 } from './subjects/subjects.ts';
 export { SWARM_COUNTERS, type SwarmOptions, swarmOptions } from './swarm.ts';
-export { CLUSTER_COUNTERS, COUNTERS, type Counter, Coverage } from './world/coverage.ts';
+export {
+  CLUSTER_COUNTERS,
+  COUNTERS,
+  type Counter,
+  Coverage,
+  RAFT_COUNTERS,
+} from './world/coverage.ts';
 export { EventHash } from './world/event-hash.ts';
 export { EventQueue } from './world/event-queue.ts';
 export { check, type FailureCode, SimulationFailure } from './world/failure.ts';

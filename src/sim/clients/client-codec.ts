@@ -3,6 +3,7 @@
  * them, and its view of what a lawful answer is. An official client aborts its process on some of
  * these mistakes and ignores others for ever; here each fails the run.
  */
+import { RAFT_REPLICAS_MAX } from '../../engine/index.ts';
 import { assert, bytesEqual, isZero, readU32, writeSafeU64, writeU32 } from '../../stdx/index.ts';
 import {
   bodyValid,
@@ -118,7 +119,7 @@ export function replyProblem(bytes: Uint8Array, request: Uint8Array): string | n
 
 export function pongProblem(bytes: Uint8Array): string | null {
   if (readSize(bytes) !== HEADER_SIZE) return 'size';
-  if (readReplica(bytes) >= 6) return 'replica';
+  if (readReplica(bytes) >= RAFT_REPLICAS_MAX) return 'replica';
   if (readRelease(bytes) === 0) return 'release is zero';
   if (!isZero(bytes, PongClientOffset.reserved, HEADER_SIZE - PongClientOffset.reserved)) {
     return 'reserved';

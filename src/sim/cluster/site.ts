@@ -98,7 +98,9 @@ export class Site {
   /** The next life over whatever the disk holds. */
   start(): void {
     const { engine, subject } = this.#options;
-    this.witness.onLife(this.file.checkpoint);
+    const { checkpoint, isTorn } = this.file;
+    if (isTorn === true) this.#world.coverage.add('tailsTorn');
+    this.witness.onLife(checkpoint);
     this.#machine = new ObservedMachine(subject.machine(this.index), this.witness);
     const seed = this.#prng.u32();
     const life = engine.open(this.#machine, { read: this.#read, pool: this.#pool, seed });

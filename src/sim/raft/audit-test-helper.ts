@@ -77,7 +77,7 @@ function snapshotOf(index: number, term: number) {
 }
 
 /** All of it is durable. */
-class MadeUpFile {
+export class MadeUpFile {
   version: number = 0;
   #header: FileHeader<Uint8Array> = { type: 'snapshot', snapshot: snapshotOf(1, 1) };
   #entries: Entry<Uint8Array>[] = [];
@@ -129,7 +129,15 @@ class MadeUpFile {
   }
 }
 
-export function scene(replicaCount: number) {
+export interface Scene {
+  readonly audit: RaftAudit;
+  readonly file: (replica: number) => MadeUpFile;
+  /** A new life begins. */
+  readonly lives: (replica: number) => void;
+  readonly says: (from: number, to: number, message: Message) => void;
+}
+
+export function scene(replicaCount: number): Scene {
   const world = new World({ seed: 1 });
   const history = new History(world, new TallyMachine());
   const files = Array.from({ length: replicaCount }, () => new MadeUpFile());
@@ -150,7 +158,6 @@ export function scene(replicaCount: number) {
   return {
     audit,
     file: (replica: number): MadeUpFile => files[replica] as MadeUpFile,
-    /** A new life begins. */
     lives: (replica: number): void => {
       lives[replica]!++;
     },

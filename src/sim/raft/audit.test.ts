@@ -1,12 +1,12 @@
 /** Each rule of the audit, kept and broken: members whose files and words a test makes up. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMessage, scene } from './audit-test-helper.ts';
+import { createMessage, type Scene, scene } from './audit-test-helper.ts';
 
 const { ack, append, candidate, installed, snapshot, vote } = createMessage;
 
 /** r0 leads term 1; everybody has its noop, entry 2, and knows it to be committed. */
-function begun() {
+function begun(): Scene {
   const s = scene(3);
   for (const member of [0, 1, 2]) s.file(member).term(1, 0);
   s.says(0, 1, candidate(1, 1, 1));
@@ -50,8 +50,6 @@ test('a lawful conversation passes: a new leader, a conflict cut off, a snapshot
   s.audit.finish();
   assert.ok(s.audit.explains(2) && s.audit.explains(3));
 });
-
-type Scene = ReturnType<typeof begun>;
 
 const broken: { readonly [what: string]: readonly [code: string, act: (s: Scene) => void] } = {
   'a term that a power cut would undo': ['view', (s) => s.says(1, 0, ack(2, 1, 1))],

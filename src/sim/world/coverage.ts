@@ -147,8 +147,7 @@ export const TRACE_COUNTERS: { readonly [event: string]: Counter } = {
   'send-snapshot': 'snapshotsSent',
   'install-snapshot': 'snapshotsInstalled',
   'request-known': 'requestsKnown',
-  'log-torn': 'tailsTorn',
-  'space-short': 'spaceShort',
+  'disk-full': 'spaceShort',
 };
 
 export class Coverage {
