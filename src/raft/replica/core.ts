@@ -30,9 +30,8 @@ export class Core {
   #events: Event<Bytes>[] = [];
   /** What was delivered with `open` has gone to execution. */
   #isOpened: boolean = false;
-  /** Of the newest replacement of the file, and whether that is durable. */
+  /** The write by which the file was replaced last. */
   #replaceSeq: number = 0;
-  #isReplacing: boolean = false;
   /** A snapshot from elsewhere goes into the file: with this write the next life may begin. */
   #restartSeq: number = 0;
   #isRestartDue: boolean = false;
@@ -59,9 +58,9 @@ export class Core {
     return this.#inside?.member.leader ?? null;
   }
 
-  /** A new file takes the place of the old one. */
-  get isReplacing(): boolean {
-    return this.#isReplacing;
+  /** Something has come that Raft has not heard of. */
+  get hasEvents(): boolean {
+    return this.#raft !== null && this.#events.length > 0;
   }
 
   /** A snapshot from elsewhere is on its way to the file: nothing is executed any more. */
@@ -132,7 +131,6 @@ export class Core {
   onSynced(seq: number): void {
     const { outbox } = this.#parts;
     this.push({ type: 'synced', seq });
-    if (seq >= this.#replaceSeq) this.#isReplacing = false;
     if (this.#restartSeq > 0 && seq >= this.#restartSeq) this.#isRestartDue = true;
     if (!this.#isReadOnly) return;
     this.#isReadOnly = false;
@@ -184,7 +182,6 @@ export class Core {
         break;
       case 'replace-file':
         this.#replaceSeq = effect.seq;
-        this.#isReplacing = true;
         file.replaceFile(effect.seq, effect.header, effect.records);
         break;
       case 'send':
@@ -238,7 +235,7 @@ export class Core {
   /** The state here is of no use any more; the file's will be, in the next life. */
   #install(): void {
     this.#restartSeq = this.#replaceSeq;
-    assert(this.#isReplacing, 'Core: a snapshot that is not in the file');
+    assert(this.#restartSeq > 0, 'Core: a snapshot that is not in the file');
     this.#parts.applier.forget();
   }
 

@@ -89,7 +89,7 @@ export class RaftReplica implements ReplicaEngine {
   }
 
   step(event: Event, now: Instant): readonly Effect[] {
-    const { outbox, pool, dialect, deadlines, file } = this.#parts;
+    const { outbox, pool, dialect, deadlines } = this.#parts;
     outbox.begin(now);
     if (outbox.halted) {
       if ('message' in event) pool.release(event.message);
@@ -99,8 +99,8 @@ export class RaftReplica implements ReplicaEngine {
     dialect.tick(Math.floor(now.monoNs / NS_PER_MS));
     this.#on(event);
     this.#advance();
+    this.#write();
     dialect.endTurn();
-    if (!outbox.halted) file.advance();
     if (!outbox.halted) this.#goOn();
     if (!outbox.halted) {
       this.#armDialect();
@@ -281,6 +281,18 @@ export class RaftReplica implements ReplicaEngine {
     member.ready();
     primary.onPulse();
     outbox.ready();
+  }
+
+  /** What the step has brought goes to the file; what that says, Raft hears at once. */
+  #write(): void {
+    const { outbox, file, core, member } = this.#parts;
+    if (!outbox.halted) file.advance();
+    while (core.hasEvents && !outbox.halted) {
+      core.run();
+      if (outbox.halted) return;
+      member.update();
+      file.advance();
+    }
   }
 
   /** Comes back at once if there is more to do: writes and messages of this step leave first. */

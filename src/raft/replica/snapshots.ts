@@ -74,8 +74,8 @@ export class Snapshots {
 
   /** At the end of a step: begins one if it is due. */
   advance(): void {
-    const { member, core, state, outbox } = this.#parts;
-    if (this.#cut !== null || member.status !== 'normal' || core.isReplacing) return;
+    const { member, file, state, outbox } = this.#parts;
+    if (this.#cut !== null || member.status !== 'normal' || file.isReplacing) return;
     const limit = Math.max(this.#bytesMin, SNAPSHOT_LOG_RATIO * this.#lastSize);
     if (!this.#isWanted && this.#logBytes < limit) return;
     this.#isWanted = false;

@@ -42,7 +42,7 @@ export function statusOf(parts: ReplicaParts, release: number): RaftReplicaStatu
     isReadOnly: core.isReadOnly,
     dropped: { ...counters.dropped },
     refused: { ...counters.refused },
-    isCompacting: parts.snapshots.isBusy || core.isReplacing,
+    isCompacting: parts.snapshots.isBusy || parts.file.isReplacing,
   };
 }
 
