@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLIENTS_MAX } from '../engine/index.ts';
 import { bytesEqual, u64Add } from '../stdx/index.ts';
-import { Command, Offset, readCommand } from '../wire/index.ts';
+import { Command, Offset, ReplyOffset, readCommand } from '../wire/index.ts';
 import { prepareFromRequest } from './message.ts';
 import { checksum, seal, WALL_START } from './replica-test-helper.ts';
 import { author, Bench, request, type Sent } from './replication/bench-test-helper.ts';
@@ -170,6 +170,46 @@ test('it learns how long prepares usually take to come', () => {
   // Each a little later than the one before, never twice as late as usual.
   let client = 8;
   for (let ms = 4; ms < 12; ms += 0.5) assert.equal(round(client++, ms), 0, `${ms} ms`);
+  bench.stop();
+});
+
+test('a client that has nobody else is passed on at once, and tried every now and then', () => {
+  const { bench, primary } = backup();
+  const { sessions } = bench.parts.state;
+  let op = 0;
+  /** How long the request was held, ms, and whether it was passed on at all. */
+  const ask = (preparedAtMs: number): { heldMs: number; isForwarded: boolean } => {
+    const last = op === 0 ? null : sessions.reply(0).bytes;
+    const parent = last?.slice(ReplyOffset.context, ReplyOffset.context + 16);
+    const fields = parent === undefined ? {} : { session: 1, request: op, parent };
+    const bytes = request(7, fields);
+    bench.receive(7, bytes);
+    let heldMs = 0;
+    let isForwarded = forwarded(bench).length === 1;
+    while (!isForwarded && heldMs < preparedAtMs) {
+      bench.sleep(1);
+      heldMs += 1;
+      isForwarded = forwarded(bench).length === 1;
+    }
+    bench.deliver(0, primary.prepare(bytes));
+    op += 1;
+    bench.sleep(0.1);
+    commit(bench, op);
+    assert.equal(bench.parts.state.commitMin, op);
+    return { heldMs, isForwarded };
+  };
+  const first = ask(1000);
+  assert.ok(first.isForwarded && first.heldMs >= 4, `${first.heldMs}`);
+  for (let i = 0; i < 16; i++) assert.deepEqual(ask(1000), { heldMs: 0, isForwarded: true });
+  // It is held for longer, since it may be that the patience was too short.
+  const trial = ask(1000);
+  assert.ok(trial.isForwarded && trial.heldMs > first.heldMs && trial.heldMs < 60);
+  for (let i = 0; i < 16; i++) assert.deepEqual(ask(1000), { heldMs: 0, isForwarded: true });
+  assert.equal(ask(1000).heldMs, trial.heldMs, 'nothing was learned from its own patience');
+  for (let i = 0; i < 16; i++) assert.deepEqual(ask(1000), { heldMs: 0, isForwarded: true });
+  // It has found the primary: the next trial shows it, and then it is held like anybody else.
+  assert.deepEqual(ask(3), { heldMs: 3, isForwarded: false });
+  assert.deepEqual(ask(1), { heldMs: 1, isForwarded: false });
   bench.stop();
 });
 

@@ -42,9 +42,18 @@ export interface HeldRequestsParts {
   };
 }
 
+/** A client that seems to reach nobody else is held as others are every so many requests. */
+const LONELY_TRIAL = 16;
+/** And then for longer, in units of the usual patience: it may be that which was too short. */
+const TRIAL_PATIENCE = 4;
+
 interface Held {
   readonly message: Message;
   readonly sinceNs: number;
+  /** In units of the usual patience. */
+  readonly patience: number;
+  /** It was passed on because no prepare came in time. */
+  wasLate: boolean;
   isForwarded: boolean;
   /** Once at least, to whichever primary: the message must not change any more. */
   wasSent: boolean;
@@ -56,6 +65,11 @@ export class HeldRequests {
   readonly #held: Map<string, Held> = new Map();
   /** Checksum of the request that was passed on last, by client. */
   readonly #forwarded: Map<string, Uint8Array> = new Map();
+  /**
+   * Clients whose requests no primary had until they were passed on from here: those that know no
+   * other replica, or reach none. How many were passed on at once since somebody last looked.
+   */
+  readonly #lonely: Map<string, number> = new Map();
   /** How long after a request its prepare comes, usually. */
   #delayNs: number = HOLD_MIN_NS;
 
@@ -79,13 +93,20 @@ export class HeldRequests {
     }
     this.#drop(client);
     pool.retain(message);
-    this.#held.set(client, {
+    const passedOn = this.#lonely.get(client);
+    const isTrial = passedOn !== undefined && passedOn >= LONELY_TRIAL;
+    const held: Held = {
       message,
       sinceNs: outbox.now.monoNs,
+      patience: isTrial ? TRIAL_PATIENCE : 1,
+      wasLate: false,
       isForwarded: false,
       wasSent: false,
-    });
+    };
+    this.#held.set(client, held);
     outbox.trace('debug', 'request-held', {});
+    if (passedOn !== undefined) this.#lonely.set(client, isTrial ? 0 : passedOn + 1);
+    if (passedOn !== undefined && !isTrial) this.#forward(client, held);
     this.#arm();
   }
 
@@ -97,10 +118,25 @@ export class HeldRequests {
     if (held === undefined) return;
     const at = PrepareOffset.requestChecksum;
     if (!bytesEqual(prepare, at, held.message.bytes, Offset.checksum, 16)) return;
-    // Also when it was passed on: or a patience that is too short would never grow.
-    const delayNs = Math.min(this.#parts.outbox.now.monoNs - held.sinceNs, HOLD_DELAY_MAX_NS);
-    this.#delayNs = (4 * this.#delayNs + delayNs) / 5;
+    this.#learn(client, held);
     this.#drop(client);
+  }
+
+  /** From what has become of a request: what is usual, and who has nobody else. */
+  #learn(client: string, held: Held): void {
+    const isLonely = this.#lonely.has(client);
+    // Also when it was passed on: or a patience that is too short would never grow. But from those
+    // that are always passed on, whose delay is the patience, it would grow for ever.
+    if (!isLonely || !held.isForwarded) {
+      const delayNs = Math.min(this.#parts.outbox.now.monoNs - held.sinceNs, HOLD_DELAY_MAX_NS);
+      this.#delayNs = (4 * this.#delayNs + delayNs) / 5;
+    }
+    if (!held.isForwarded) {
+      this.#lonely.delete(client);
+    } else if (held.wasLate && !isLonely) {
+      if (this.#lonely.size >= CLIENTS_MAX) this.#lonely.clear();
+      this.#lonely.set(client, 0);
+    }
   }
 
   /** Whether this replica answers the request that became this prepare. */
@@ -135,7 +171,10 @@ export class HeldRequests {
     const nowNs = this.#parts.outbox.now.monoNs;
     for (const [client, held] of [...this.#held]) {
       if (nowNs >= held.sinceNs + HOLD_MAX_NS) this.#drop(client);
-      else if (nowNs >= held.sinceNs + this.#patienceNs()) this.#forward(client, held);
+      else if (nowNs >= held.sinceNs + this.#patienceNs(held)) {
+        held.wasLate = true;
+        this.#forward(client, held);
+      }
     }
     this.#arm();
   }
@@ -175,8 +214,8 @@ export class HeldRequests {
     return copy;
   }
 
-  #patienceNs(): number {
-    return Math.max(HOLD_MIN_NS, 2 * this.#delayNs);
+  #patienceNs({ patience }: Held): number {
+    return patience * Math.max(HOLD_MIN_NS, 2 * this.#delayNs);
   }
 
   #forward(client: string, held: Held): void {
@@ -202,8 +241,9 @@ export class HeldRequests {
     const { deadlines, outbox } = this.#parts;
     let nextNs = Number.POSITIVE_INFINITY;
     const nowNs = outbox.now.monoNs;
-    for (const { sinceNs, isForwarded } of this.#held.values()) {
-      const patienceNs = sinceNs + this.#patienceNs();
+    for (const held of this.#held.values()) {
+      const { sinceNs, isForwarded } = held;
+      const patienceNs = sinceNs + this.#patienceNs(held);
       const isWaiting = !isForwarded && nowNs < patienceNs;
       nextNs = Math.min(nextNs, isWaiting ? patienceNs : sinceNs + HOLD_MAX_NS);
     }
