@@ -5,10 +5,21 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
+import { EXAMPLES } from '../examples.ts';
 import { readPins } from '../simulation-pins.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -107,6 +118,57 @@ test('a simulated cluster is the same run on both Nodes, and the one that is pin
       );
     }
   }
+});
+
+/** The README's example of a machine of one's own. */
+function libraryExample(): string {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const blocks = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '');
+  const block = blocks.find((code) => code.includes('defineMachine'));
+  assert.ok(block, 'the README has lost its example');
+  return block;
+}
+
+test('the README’s library example and all examples run on both Nodes', () => {
+  const app = join(folder, 'app');
+  cpSync(join(root, 'examples'), join(app, 'examples'), { recursive: true });
+  writeFileSync(join(app, 'library.ts'), libraryExample());
+  for (const [name, node] of nodes()) {
+    assert.equal(run(node, ['library.ts'], app).trim(), 'total 42', name);
+    for (const { file, argument, output } of EXAMPLES) {
+      const lines = run(node, [join('examples', file), argument], app)
+        .trim()
+        .split('\n');
+      assert.deepEqual(new Set(lines), new Set(output), `${name}, ${file}`);
+    }
+  }
+});
+
+test('the library loads no package and nothing of servers for people; its size', () => {
+  const app = join(folder, 'app');
+  const hooks = `import { registerHooks } from 'node:module';
+registerHooks({ load: (url, context, next) => {
+  if (url.startsWith('file:')) process.stderr.write('loaded ' + url + '\\n');
+  return next(url, context);
+} });`;
+  writeFileSync(join(app, 'hooks.mjs'), hooks);
+  const shown = 'await import("./library.ts");';
+  const code = `process.stderr.write = (text) => (process.stdout.write(text), true); ${shown}`;
+  const args = ['--import', './hooks.mjs', '--input-type=module', '-e', code];
+  const text = run(join(root, 'node_modules/.bin/node'), args, app);
+  const loaded = [...text.matchAll(/^loaded (\S+)$/gm)].map(([, url]) => String(url));
+  assert.ok(loaded.length > 50, `only ${loaded.length} modules were seen`);
+  const foreign = loaded.filter(
+    (url) => !/\/app\/(library\.ts|hooks\.mjs|node_modules\/roundelay\/)/.test(url),
+  );
+  assert.deepEqual(foreign, []);
+  const programs = loaded.filter((url) => /dist\/(cli|lab|admin|sim|ovsdb)/.test(url));
+  assert.deepEqual(programs, []);
+  const files = readdirSync(join(app, 'node_modules/roundelay'), { recursive: true }).map((name) =>
+    join(app, 'node_modules/roundelay', String(name)),
+  );
+  const bytes = files.reduce((sum, path) => sum + statSync(path).size, 0);
+  console.log(`unpacked ${Math.round(bytes / 1024)} KiB, ${loaded.length} modules loaded`);
 });
 
 test('a consumer type-checks against the published declarations', () => {
