@@ -28,6 +28,8 @@ export interface HomeOptions {
   readonly topology: TopologyName | undefined;
   /** Raft: of a new file. */
   readonly electionTimerMs: number;
+  /** Raft: left out, the engine's default. */
+  readonly snapshotBytesMin: number | undefined;
 }
 
 /** Lives as long as its storage; nothing is left afterwards. */

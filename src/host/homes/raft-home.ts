@@ -62,7 +62,7 @@ export async function openRaftHome(
     file = await openDataFile({ path });
     const head = await readHead(path, file);
     check(path, head, options);
-    return homeOf(path, file, head, new Held(file, lock));
+    return homeOf({ path, storage: file, head, holder: new Held(file, lock), options });
   } catch (error) {
     await file?.close();
     await lock.release();
@@ -75,11 +75,12 @@ export async function openRaftMemory(options: HomeOptions): Promise<ReplicaHome>
   const path = 'in memory';
   const storage = new MemoryFile();
   for (const { offset, bytes } of freshPieces(options)) storage.put(offset, bytes);
-  return homeOf(path, storage, await readHead(path, storage), {
+  const holder: Holder = {
     durability: 'memory',
     setAlignedMemory: () => {},
     close: () => storage.close(),
-  });
+  };
+  return homeOf({ path, storage, head: await readHead(path, storage), holder, options });
 }
 
 interface Holder {
@@ -111,9 +112,18 @@ class Held implements Holder {
   }
 }
 
-function homeOf(path: string, storage: Storage, headAtOpen: RaftHead, holder: Holder): ReplicaHome {
-  let head = headAtOpen;
+function homeOf(parts: {
+  readonly path: string;
+  readonly storage: Storage;
+  readonly head: RaftHead;
+  readonly holder: Holder;
+  readonly options: HomeOptions;
+}): ReplicaHome {
+  const { path, storage, holder } = parts;
+  let { head } = parts;
   const { cluster, replica, replicaCount, replicaId, geometry } = head;
+  const { snapshotBytesMin } = parts.options;
+  const engineOptions = snapshotBytesMin === undefined ? {} : { snapshotBytesMin };
   return {
     engine: 'raft',
     path,
@@ -129,8 +139,8 @@ function homeOf(path: string, storage: Storage, headAtOpen: RaftHead, holder: Ho
     get head() {
       return head;
     },
-    engineOptions: {},
-    makeEngine: (parts) => new RaftReplica({ ...parts, head }),
+    engineOptions,
+    makeEngine: (engineParts) => new RaftReplica({ ...engineParts, ...engineOptions, head }),
     reload: async () => {
       head = await readHead(path, storage);
     },

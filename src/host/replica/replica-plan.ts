@@ -42,6 +42,11 @@ export interface ReplicaIdentityOptions<S, C, R> {
   readonly topology?: TopologyName;
   /** Raft: how long nobody hears from a leader before there is another, ms; of a new cluster. */
   readonly electionTimerMs?: number;
+  /**
+   * Raft: how long a log gets before the state is written down and the log begins anew, bytes (or
+   * twice what the state takes, if that is more). Default 16 MiB.
+   */
+  readonly snapshotBytesMin?: number;
 }
 
 export interface ReplicaPlan {
@@ -56,6 +61,8 @@ const NAME_DEFAULT = 'machine';
 const ELECTION_TIMER_MS_DEFAULT = 1_000;
 const ELECTION_TIMER_MS_MIN = 100;
 const ELECTION_TIMER_MS_MAX = 600_000;
+const SNAPSHOT_BYTES_MIN = 4_096;
+const SNAPSHOT_BYTES_MAX = 1_073_741_824;
 
 /** @throws OptionError, AddressError */
 export function planOf<S, C, R>(options: ReplicaIdentityOptions<S, C, R>): ReplicaPlan {
@@ -68,10 +75,10 @@ export function planOf<S, C, R>(options: ReplicaIdentityOptions<S, C, R>): Repli
     throw new OptionError('replica', replica, `give 0 to ${addresses.length - 1}`);
   }
   checkCluster(cluster);
-  const { electionTimerMs = ELECTION_TIMER_MS_DEFAULT } = options;
-  if (!(electionTimerMs >= ELECTION_TIMER_MS_MIN && electionTimerMs <= ELECTION_TIMER_MS_MAX)) {
-    const range = `${ELECTION_TIMER_MS_MIN} to ${ELECTION_TIMER_MS_MAX}`;
-    throw new OptionError('electionTimerMs', electionTimerMs, `give ${range}`);
+  const { electionTimerMs = ELECTION_TIMER_MS_DEFAULT, snapshotBytesMin } = options;
+  checkRange('electionTimerMs', electionTimerMs, ELECTION_TIMER_MS_MIN, ELECTION_TIMER_MS_MAX);
+  if (snapshotBytesMin !== undefined) {
+    checkRange('snapshotBytesMin', snapshotBytesMin, SNAPSHOT_BYTES_MIN, SNAPSHOT_BYTES_MAX);
   }
   const definition = typeof machine === 'function' ? null : machine;
   return {
@@ -84,6 +91,7 @@ export function planOf<S, C, R>(options: ReplicaIdentityOptions<S, C, R>): Repli
       isDevelopment: options.development,
       topology: options.topology,
       electionTimerMs,
+      snapshotBytesMin,
     },
     addresses,
     definition: definition as AnyMachineDefinition | null,
@@ -111,6 +119,11 @@ function addressesOf(
   const twice = texts.find((text, index) => texts.indexOf(text) !== index);
   if (twice !== undefined) throw new AddressError(`address ${twice} is given twice`);
   return addresses;
+}
+
+function checkRange(option: string, value: number, min: number, max: number): void {
+  if (Number.isInteger(value) && value >= min && value <= max) return;
+  throw new OptionError(option, value, `give ${min} to ${max}`);
 }
 
 function checkCluster(cluster: ClusterId): void {

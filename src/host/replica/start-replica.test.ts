@@ -87,7 +87,8 @@ for (const engine of engines) {
     assert.equal(first.path, join(directory, `shelf_0_0.${engine}`));
     assert.equal(fs.statSync(first.path).mode & 0o777, 0o600);
     const client = await connectReplica({ addresses: first.addresses, machine: shelf });
-    for (let round = 0; round < 30; round++) {
+    // More requests than a log of this size holds: the state comes from a checkpoint and the log.
+    for (let round = 0; round < 150; round++) {
       const puts = Array.from({ length: 40 }, (_, i) =>
         client.submit({ key: `k${round * 40 + i}`, add: i }),
       );
@@ -173,6 +174,55 @@ for (const engine of engines) {
     assert.equal(await again.query('k7'), 6);
     await agreed(second.replicas);
     assert.equal(second.replicas[0]?.root(), root);
+  });
+}
+
+for (const engine of engines) {
+  test(`${engine}: who was away too long takes over the state of another`, async () => {
+    const directory = newFolder();
+    const ports = await freePorts(3);
+    const addresses = ports.map((port) => `127.0.0.1:${port}`);
+    const size = { development: true, snapshotBytesMin: 16_384 };
+    const options = { engine, machine: shelf, addresses, directory, ...size };
+    const start = (
+      replica: number,
+      on: StartReplicaOptions<Shelf, Put, number>['on'] = {},
+    ): Promise<ShelfReplica> => startReplica({ ...options, replica, on });
+    const first = await Promise.all([start(0), start(1), start(2)]);
+    await using client = await connectReplica({ addresses, machine: shelf });
+    await client.submit({ key: 'a', add: 1 });
+    await first[2]?.close();
+    for (let i = 2; i <= 400; i++) await client.submit({ key: 'a', add: 1 });
+    // What they keep in memory for those that lag is gone with them.
+    await Promise.all(first.map((one) => one.close()));
+    const ready: number[] = [];
+    const told: number[] = [];
+    const others = await Promise.all([start(0), start(1)]);
+    const returned = await start(2, {
+      ready: ({ op }) => ready.push(op),
+      applied: ({ result }) => told.push(result),
+    });
+    const all = [...others, returned];
+    try {
+      await client.submit({ key: 'a', add: 1 });
+      await agreed(all);
+      assert.equal(returned.state().items.get('a'), 401);
+      assert.equal(ready.length, 2, 'by a checkpoint, not by the log');
+      assert.ok((ready[1] ?? 0) > (ready[0] ?? 0) + 200);
+      assert.deepEqual(
+        told,
+        [...told].sort((x, y) => x - y),
+        'in order',
+      );
+      await client.submit({ key: 'a', add: 1 });
+      await until(
+        'news',
+        () => told.at(-1),
+        (last) => last === 402,
+      );
+    } finally {
+      await Promise.all(all.map((one) => one.close()));
+    }
   });
 }
 
@@ -266,6 +316,7 @@ test('options that make no sense have a code', async () => {
     [{ cluster: 0.5 }, 'ERR_OPTION_INVALID'],
     [{ machine: () => new CounterMachine(), name: '../x' }, 'ERR_OPTION_INVALID'],
     [{ electionTimerMs: 1 }, 'ERR_OPTION_INVALID'],
+    [{ snapshotBytesMin: Number.NaN }, 'ERR_OPTION_INVALID'],
     [{ addresses: [] }, 'ERR_ADDRESS_INVALID'],
     [{ addresses: 'localhost:3' }, 'ERR_ADDRESS_INVALID'],
     [{ addresses: '127.0.0.1:0,127.0.0.1:1' }, 'ERR_ADDRESS_INVALID'],
