@@ -350,6 +350,8 @@ test('with sockets: refused, silent, aborted', async () => {
   server.close();
   await rejects(connectReplica(silent), 'ERR_CONNECT_REFUSED', 'not-done');
   await assert.rejects(connectReplica({ addresses: '1,1' }), { code: 'ERR_ADDRESS_INVALID' });
+  const eight = { addresses: [1, 2, 3, 4, 5, 6, 7, 8], connectTimeoutMs: 50 };
+  await assert.rejects(connectReplica(eight), { code: 'ERR_ADDRESS_INVALID', message: /most 7/ });
 });
 
 async function rejects(

@@ -16,6 +16,7 @@ import {
   OPERATION_COMMANDS,
   OPERATION_MACHINE_MIN,
   OPERATION_QUESTIONS,
+  RAFT_REPLICAS_MAX,
 } from '../engine/index.ts';
 import { assert } from '../stdx/index.ts';
 import type { Reply } from './connection.ts';
@@ -56,7 +57,7 @@ export async function connectReplica<C = never, R = never, Q = never, A = never>
   const { addresses, machine, cluster, connectTimeoutMs, requestTimeoutMs, signal } = options;
   signal?.throwIfAborted();
   const connection = new ReplicaConnection({
-    addresses: parseTargets(addresses),
+    addresses: parseTargets(addresses, RAFT_REPLICAS_MAX),
     cluster: BigInt(cluster ?? 0),
     connectTimeoutMs: connectTimeoutMs ?? 5000,
     requestTimeoutMs: requestTimeoutMs ?? null,

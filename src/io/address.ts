@@ -25,17 +25,15 @@ export function addressText(address: Address): string {
 }
 
 /**
- * A list of 1 to 6 addresses, in the order of the replicas. Port 0 (the system chooses) is allowed
+ * A list of 1 to `max` addresses (6), in the order of the replicas. Port 0 (the system chooses) is allowed
  * for a single address only: nobody could know the others.
  * @throws AddressError
  */
-export function parseAddresses(text: string): Address[] {
-  if (text === '') throw new AddressError('the list of addresses is empty, give 1 to 6');
+export function parseAddresses(text: string, max: number = ADDRESSES_MAX): Address[] {
+  if (text === '') throw new AddressError(`the list of addresses is empty, give 1 to ${max}`);
   const parts = text.split(',');
-  if (parts.length > ADDRESSES_MAX) {
-    throw new AddressError(
-      `${parts.length} addresses given, at most ${ADDRESSES_MAX} are possible`,
-    );
+  if (parts.length > max) {
+    throw new AddressError(`${parts.length} addresses given, at most ${max} are possible`);
   }
   const addresses: Address[] = [];
   for (const [index, part] of parts.entries()) {
