@@ -27,6 +27,8 @@ export interface Adapter<S, C, O, Q> {
   /** One request; several commands only when they can be packed. */
   request(commands: readonly C[]): Demand;
   readonly canPack: boolean;
+  /** It answers questions. */
+  readonly hasQuery: boolean;
   question(question: Q): Demand;
   /** What a reply says of each command of its request; `null`: this request has none. */
   outcomes(operation: number, reply: Uint8Array): readonly O[] | null;
@@ -57,6 +59,7 @@ export function adaptDefinition<S, C, R, Q, A>(
       return { operation: OPERATION_COMMANDS, body: packCommands(bytes) };
     },
     canPack: true,
+    hasQuery: definition.hasQuery,
     question: (question) => {
       const bytes = definition.encodeQuestion(question);
       return { operation: OPERATION_QUESTIONS, body: packCommands([bytes]) };
@@ -80,6 +83,7 @@ export function adaptFactory<M extends Machine>(
     state: (machine) => machine as M,
     request: ([command]) => command as Demand,
     canPack: false,
+    hasQuery: true,
     question: (question) => question,
     outcomes: (_, reply) => [reply.slice()],
     plain: (outcome) => outcome,

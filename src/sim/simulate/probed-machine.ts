@@ -211,16 +211,19 @@ export class ProbedMachine<S, C, O, Q> implements Machine {
     if (isSameReply && entry.root === first.root) return;
     const { adapter, book, story } = this.#parts;
     const { op } = entry.context;
-    const [own, other] = [placeText(entry.place), placeText(first.place)];
-    const what = story.textOf(entry);
-    const answer = story.answerOf(entry.operation, entry.reply);
+    // The reference was there all the time: what differs from it is the other one.
+    const [accused, witness] = this.#replica === null ? [first, entry] : [entry, first];
+    const [own, other] = [placeText(accused.place), placeText(witness.place)];
+    const answer = story.answerOf(accused.operation, accused.reply);
+    const itsAnswer = story.answerOf(witness.operation, witness.reply);
     const difference = isSameReply
-      ? `${own} answers ${answer} as ${other} did, and is in another state`
-      : `${own} answers ${answer}, ${other} answered ${story.answerOf(first.operation, first.reply)}`;
-    const suspect = { op, restoredAt: entry.restoredAt ?? first.restoredAt };
+      ? `${own} answered ${answer}, as ${other} did, and is in another state`
+      : `${own} answered ${answer}, ${other} answered ${itsAnswer}`;
+    const suspect = { op, restoredAt: accused.restoredAt ?? witness.restoredAt };
     const { kind, text, fresh } = diagnose(adapter as never, book, suspect);
     const states = this.#states(fresh, 'a fresh copy');
-    throw this.#failure(kind, `op ${op}, ${what}: ${difference}${states}\n  ${text}`, entry);
+    const whole = `op ${op}, ${story.textOf(entry)}: ${difference}${states}\n  ${text}`;
+    throw new MachineFailure(kind, accused.place, whole, entry);
   }
 
   /** The states as lines, where they can be shown and differ. */
@@ -261,6 +264,6 @@ export class ProbedMachine<S, C, O, Q> implements Machine {
 const answerBuffer = new Uint8Array(REPLY_BODY_SIZE_MAX);
 
 export function placeText({ replica, life }: Place): string {
-  if (replica === null) return 'the reference, which is never restarted,';
+  if (replica === null) return 'the reference (never restarted)';
   return life === 1 ? `replica ${replica}` : `replica ${replica} in life ${life}`;
 }

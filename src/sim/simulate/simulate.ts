@@ -79,7 +79,10 @@ function adapted(machine: unknown, options: unknown): readonly [AnyAdapter, AnyO
 
 function run(adapter: AnyAdapter, options: AnyOptions): SimulationReport {
   const wish = wishOf(options);
-  const { trace } = options;
+  const { trace, questions } = options;
+  if (questions !== undefined && !adapter.hasQuery) {
+    throw new RangeError('simulate: there are questions, but the machine has no query');
+  }
   const { trial, report } = runOnce(adapter, options, wish, trace);
   // Lines cost more than all else: they are made when somebody wants to see them.
   const tail: string[] = [];
