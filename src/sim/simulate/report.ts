@@ -117,7 +117,7 @@ function indent(text: string): string {
 }
 
 /** What was given as a number or a word is repeated; functions are named. */
-function againText<S, C, O, Q>({ wish, options }: Findings<S, C, O, Q>): string {
+function againText<S, C, O, Q>({ wish, options, trial }: Findings<S, C, O, Q>): string {
   const { seed, engine, replicas, requests, faults } = wish;
   const given: string[] = [`seed: ${seed}`];
   if (options.engine !== undefined) given.push(`engine: '${engine}'`);
@@ -129,5 +129,9 @@ function againText<S, C, O, Q>({ wish, options }: Findings<S, C, O, Q>): string 
   given.push('workload');
   if (options.questions !== undefined) given.push('questions');
   if (options.check !== undefined) given.push('check');
-  return `simulate(machine, { ${given.join(', ')}, trace: console.log })`;
+  // As one would name it: `keyValue` for `key-value`.
+  const name = trial.parts.adapter.name.replaceAll(/-(.)/g, (_, next: string) =>
+    next.toUpperCase(),
+  );
+  return `simulate(${name}, { ${given.join(', ')}, trace: console.log })`;
 }

@@ -186,7 +186,7 @@ test('a failure says how to see it again, and how it ended', () => {
   const failure = failureOf(report);
   assert.match(
     failure.again,
-    /^simulate\(machine, \{ seed: \d+, replicas: 5, requests: 90, faults: \{"crashes":2\}, workload, /,
+    /^simulate\(tickets, \{ seed: \d+, replicas: 5, requests: 90, faults: \{"crashes":2\}, workload, /,
   );
   assert.ok(failure.trace.length > 5);
   assert.ok(failure.text.includes(failure.again) && failure.text.includes(failure.message));
