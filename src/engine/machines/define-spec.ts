@@ -60,7 +60,7 @@ export interface CommandContext<S> {
 export interface MachineSpec<S, C, R, Q, A> {
   /** `[a-z][a-z0-9-]*`, at most 32 characters. Names data files, so it must never change. */
   readonly name: string;
-  /** The state before the first command. Equal on all replicas, and in all releases of a program. */
+  /** Before the first command. Equal on all replicas, and in all releases of a program. */
   readonly initial: () => S;
   /**
    * Executes one command: changes `state` (or replaces it, see {@link CommandContext}) and returns

@@ -88,7 +88,7 @@ for (const engine of engines) {
     assert.equal(fs.statSync(first.path).mode & 0o777, 0o600);
     const client = await connectReplica({ addresses: first.addresses, machine: shelf });
     // More requests than a log of this size holds: the state comes from a checkpoint and the log.
-    for (let round = 0; round < 150; round++) {
+    for (let round = 0; round < 100; round++) {
       const puts = Array.from({ length: 40 }, (_, i) =>
         client.submit({ key: `k${round * 40 + i}`, add: i }),
       );
@@ -125,7 +125,7 @@ for (const engine of engines) {
   });
 
   test(`${engine}: three in memory: one goes, the others go on`, async () => {
-    await using cluster = await startCluster({ engine, machine: shelf });
+    await using cluster = await startCluster({ engine, machine: shelf, electionTimerMs: 200 });
     const { replicas, addresses } = cluster;
     assert.equal(replicas.length, 3);
     await using client = await connectReplica({ addresses, machine: shelf });
@@ -155,7 +155,8 @@ for (const engine of engines) {
 
   test(`${engine}: three in folders: all stop, all come back`, async () => {
     const directory = newFolder();
-    const options = { engine, machine: shelf, directory, development: true };
+    const shape = { development: true, electionTimerMs: 200 };
+    const options = { engine, machine: shelf, directory, ...shape };
     const first = await startCluster(options);
     const client = await connectReplica({ addresses: first.addresses, machine: shelf });
     await Promise.all(
@@ -182,7 +183,7 @@ for (const engine of engines) {
     const directory = newFolder();
     const ports = await freePorts(3);
     const addresses = ports.map((port) => `127.0.0.1:${port}`);
-    const size = { development: true, snapshotBytesMin: 16_384 };
+    const size = { development: true, snapshotBytesMin: 16_384, electionTimerMs: 200 };
     const options = { engine, machine: shelf, addresses, directory, ...size };
     const start = (
       replica: number,
@@ -192,7 +193,7 @@ for (const engine of engines) {
     await using client = await connectReplica({ addresses, machine: shelf });
     await client.submit({ key: 'a', add: 1 });
     await first[2]?.close();
-    for (let i = 2; i <= 400; i++) await client.submit({ key: 'a', add: 1 });
+    for (let i = 2; i <= 200; i++) await client.submit({ key: 'a', add: 1 });
     // What they keep in memory for those that lag is gone with them.
     await Promise.all(first.map((one) => one.close()));
     const ready: number[] = [];
@@ -206,9 +207,9 @@ for (const engine of engines) {
     try {
       await client.submit({ key: 'a', add: 1 });
       await agreed(all);
-      assert.equal(returned.state().items.get('a'), 401);
+      assert.equal(returned.state().items.get('a'), 201);
       assert.equal(ready.length, 2, 'by a checkpoint, not by the log');
-      assert.ok((ready[1] ?? 0) > (ready[0] ?? 0) + 200);
+      assert.ok((ready[1] ?? 0) > (ready[0] ?? 0) + 50);
       assert.deepEqual(
         told,
         [...told].sort((x, y) => x - y),
@@ -218,7 +219,7 @@ for (const engine of engines) {
       await until(
         'news',
         () => told.at(-1),
-        (last) => last === 402,
+        (last) => last === 202,
       );
     } finally {
       await Promise.all(all.map((one) => one.close()));

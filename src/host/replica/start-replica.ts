@@ -118,10 +118,11 @@ const silent: LogSink = () => {};
  * can be committed depends on the others, and clients wait for that.
  *
  * Limits: what a cluster, a machine and a request may be is said where each is described.
- * @throws RoundelayError, by `code`: ERR_OPTION_INVALID, ERR_ADDRESS_INVALID, _IN_USE, _UNAVAILABLE,
- *   ERR_DATA_FILE_LOCKED, _CORRUPT, _MISMATCH (another cluster, machine, engine, size),
- *   ERR_FORMAT_VERSION, ERR_READ_ONLY, ERR_NO_SPACE, ERR_STORAGE_FAILED, ERR_NO_MEMORY,
- *   ERR_NODE_VERSION, ERR_RECORDING_EXISTS, ERR_RECORDING_NOT_WRITABLE; the signal's reason when it has aborted
+ * @throws RoundelayError, by `code`: ERR_OPTION_INVALID, ERR_ADDRESS_INVALID, _IN_USE and
+ *   _UNAVAILABLE, ERR_DATA_FILE_LOCKED, _CORRUPT and _MISMATCH (another cluster, machine, engine or
+ *   size), ERR_FORMAT_VERSION, ERR_READ_ONLY, ERR_NO_SPACE, ERR_STORAGE_FAILED, ERR_NO_MEMORY,
+ *   ERR_NODE_VERSION, ERR_RECORDING_EXISTS, ERR_RECORDING_NOT_WRITABLE; the signal's reason when it
+ *   has aborted
  */
 export async function startReplica<S, C, R>(
   options: StartReplicaOptions<S, C, R>,
