@@ -30,6 +30,12 @@ const cases: readonly (readonly [
     { reason: 'invalid-request-body', ...releases },
     'client evicted: invalid request body',
   ],
+  ['leads', { term: 3 }, 'this replica was elected in term 3'],
+  [
+    'truncate',
+    { index: 5, end: 8 },
+    'operations 5 to 7 of this log were never committed, and give way to those of the leader',
+  ],
   [
     'clock-outvoted',
     { replica: 2, isOwn: false, offsetMs: 9_000_000 },

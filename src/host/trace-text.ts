@@ -4,6 +4,7 @@
  * its name.
  */
 import type { TraceValue } from '../engine/index.ts';
+import { raftSentences } from './trace-text-raft.ts';
 
 export type TraceFields = { readonly [name: string]: TraceValue };
 
@@ -53,7 +54,8 @@ const sentences: { readonly [event: string]: (fields: TraceFields) => string } =
 };
 
 export function traceText(event: string, fields: TraceFields): string {
-  return sentences[event]?.(fields) ?? event.replaceAll('-', ' ');
+  const sentence = sentences[event] ?? raftSentences[event];
+  return sentence?.(fields) ?? event.replaceAll('-', ' ');
 }
 
 function clockOf(fields: TraceFields): string {
