@@ -8,6 +8,10 @@
  * `leadership/`, `replication/`, `commands` and `reads`, `membership/`, and `raft` (how it hangs
  * together).
  *
+ * Around it: `dialect/` (messages and records as bytes), `file/` (a data file), and
+ * `replica/`: Raft behind the face of the engine room, so that it has the clients, machines and
+ * drivers of the other engine; its members are fixed at format.
+ *
  * How a driver uses it:
  * 1. a new cluster: a file whose header is a snapshot at index 1, term 1, that names one server; a
  *    server that is to join: a header with addresses;

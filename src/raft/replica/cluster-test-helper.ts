@@ -398,6 +398,12 @@ export class TestCluster {
     });
   }
 
+  /** A link is made anew, and only one side has noticed. */
+  greetAgain(replica: number, other: number): void {
+    assert.ok(this.#up.has(linkName(replica, other)));
+    this.#greet(replica, other);
+  }
+
   #greet(replica: number, other: number): void {
     const head = readRaftHead(this.disks[other]!.read(0, RAFT_HEAD_SIZE), checksum);
     assert.ok(head.ok);

@@ -134,6 +134,52 @@ test('a request that is in the log twice is executed once', () => {
   cluster.stop();
 });
 
+test('a link that is made anew without having been missed loses what was under way', () => {
+  const parts: ReplicaParts[] = [];
+  const [cluster, client] = clusterOf({ onReplicaParts: (one) => parts.push(one) });
+  const leader = cluster.primary!;
+  const backup = (leader + 1) % 3;
+  const { core, peers } = parts.find(({ head }) => head.replica === leader) as ReplicaParts;
+  const { sessions, leader: leading } = core.inside;
+  for (let i = 0; i < 3; i++) {
+    cluster.greetAgain(leader, backup);
+    assert.ok(peers.isUp(backup) && sessions.isConnected(String(backup)));
+    assert.equal(leading.peers.get(String(backup))?.state, 'probing');
+    assert.equal(client.add(1), i + 1);
+    cluster.until(() => cluster.settled(), 'all have it');
+  }
+  cluster.kill(backup);
+  cluster.sleep(1);
+  assert.ok(!sessions.isConnected(String(backup)), 'counted once');
+  cluster.stop();
+});
+
+test('a snapshot in the file that is none stops the replica', () => {
+  for (const isForm of [true, false]) {
+    const [cluster, client] = clusterOf({ replicas: 1, snapshotBytesMin: 1_000 });
+    for (let i = 0; i < 20; i++) client.add(1);
+    cluster.sleep(100);
+    const spoil = ({ applier, pool }: ReplicaParts): void => {
+      const onSnapshot = applier.onSnapshot.bind(applier);
+      applier.onSnapshot = (snapshot) => {
+        const data = snapshot.data?.slice() ?? new Uint8Array(0);
+        assert.ok(data.length > 100);
+        // Its form, or what is in it.
+        data[isForm ? 4 : 96]! ^= 1;
+        onSnapshot({ ...snapshot, data });
+        assert.ok(pool.leaked() >= 0);
+      };
+    };
+    cluster.kill(0);
+    (cluster.options as { onReplicaParts?: (parts: ReplicaParts) => void }).onReplicaParts = spoil;
+    cluster.start(0);
+    cluster.sleep(10);
+    assert.equal(cluster.life(0).halted?.code, 'storage-corrupt');
+    assert.match(cluster.life(0).halted!.reason, isForm ? /malformed/ : /block .* is damaged/);
+    cluster.stop();
+  }
+});
+
 test('one client too many takes the place of the one that was silent longest', () => {
   const [cluster, first] = clusterOf();
   for (let i = 2; i <= CLIENTS_MAX + 1; i++) new TestClient(cluster, i).register();
