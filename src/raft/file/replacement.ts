@@ -97,10 +97,10 @@ export class Replacement {
   }
 
   #advanceCatchUp(host: ReplacementHost): void {
-    while (this.#catchUpFrames < CATCH_UP_FRAMES_MAX) {
-      if (!this.source.has(host.requested)) break;
-      if (!this.#writeOne(host, host.requested)) return;
-      this.#catchUpFrames++;
+    while (this.#catchUpFrames < CATCH_UP_FRAMES_MAX && this.source.has(host.requested)) {
+      if (this.#writeOne(host, host.requested)) this.#catchUpFrames++;
+      // Marks of replacements take no frame; otherwise there is no room for another one.
+      else if (this.source.has(host.requested)) return;
     }
     this.#phase = 'hold';
   }
