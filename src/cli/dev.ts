@@ -12,7 +12,7 @@ import { ExitCode } from './exit-codes.ts';
 import { openLog } from './log.ts';
 import { CliError, explain } from './problem.ts';
 import { PORT_DEFAULT, REPLICAS_MAX } from './replicas.ts';
-import { serve } from './serve.ts';
+import { serve } from './shared/serve.ts';
 
 const DIRECTORY_DEFAULT = './data';
 const REPLICAS_DEFAULT = 3;

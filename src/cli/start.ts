@@ -4,8 +4,8 @@ import type { TopologyName } from '../vsr/index.ts';
 import { choice, integer, usage } from './arguments.ts';
 import { openLog } from './log.ts';
 import { explain } from './problem.ts';
-import { serve } from './serve.ts';
 import { addFlagsWithoutEffect, warnOfFlagsWithoutEffect } from './shared/no-effect.ts';
+import { serve } from './shared/serve.ts';
 import { tuneEngine } from './shared/tune-engine.ts';
 
 interface Options {

@@ -1,5 +1,5 @@
 /** What `start` and `dev` have in common: a server runs until it is told to end, or must. */
-import { LIMIT_STARTING_MS, untilSignal, windUp } from './shutdown.ts';
+import { LIMIT_STARTING_MS, untilSignal, windUp } from '../shutdown.ts';
 
 /** A started server, whichever way. */
 interface Server {
