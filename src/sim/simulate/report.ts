@@ -1,4 +1,4 @@
-/** What a run has come to, in words: above all what a failed one says to the person who reads it. */
+/** What a run has come to, in words: above all what a failed one says to whoever reads it. */
 import type { ClusterReport } from '../cluster/options.ts';
 import type { SimulationFailure } from '../world/failure.ts';
 import type { Wish } from './conditions.ts';
