@@ -5,9 +5,10 @@
  * was answered around a kill of a leader is reported beside the goal.
  *
  *   node scripts/torture-replicas.ts [--engine=vsr|raft] [--seconds=300] [--clients=32]
- *     [--period=2000] [--seed=1] [--directory=FOLDER] [--json]
+ *     [--period=2000] [--seed=1] [--hasty] [--directory=FOLDER] [--json]
  *
- * `--period`: ms from one kill to the next.
+ * `--period`: ms from one kill to the next; longer where what was killed is not back by then, so
+ * that one replica at a time is missing. `--hasty`: kills again even so.
  */
 import { parseArgs } from 'node:util';
 import { ENGINES } from '../test/e2e/replica-processes.ts';
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     period: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
     directory: { type: 'string' },
+    hasty: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -37,10 +39,13 @@ const result = await tortureReplicas({
   clients: Number(values.clients),
   seed: Number(values.seed),
   periodMs: Number(values.period),
+  isHasty: values.hasty,
   ...(values.directory === undefined ? {} : { directory: values.directory }),
-  onKill: ({ replica, wasLeader, gapMs }) => {
+  onKill: ({ replica, wasLeader, gapMs, backMs }) => {
     const who = wasLeader ? 'leader' : 'follower';
-    process.stderr.write(`killed ${replica}, ${who}: ${gapMs.toFixed(0)} ms without an answer\n`);
+    const back = backMs === 0 ? '' : `, back after ${backMs.toFixed(0)} ms`;
+    const gap = `${gapMs.toFixed(0)} ms without an answer`;
+    process.stderr.write(`killed ${replica}, ${who}: ${gap}${back}\n`);
   },
 });
 console.log(values.json ? JSON.stringify(result) : summary(result));

@@ -1,6 +1,6 @@
 /**
- * Real replicas under kill -9: every two seconds the leader or a follower is killed and started
- * again, while clients ask without a pause. What they saw must be linearizable, every request
+ * Real replicas under kill -9: every so often the leader or a follower is killed and started again,
+ * while clients ask without a pause. What they saw must be linearizable, every request
  * answered in the end, and all replicas of one mind.
  */
 import { median } from '../../src/lab/index.ts';
@@ -13,8 +13,10 @@ export interface TortureOptions {
   readonly seconds: number;
   readonly clients: number;
   readonly seed: number;
-  /** Between two kills, ms. */
+  /** Between two kills, ms; longer where what was killed is not back by then. */
   readonly periodMs: number;
+  /** Kills again even then, which may be two failures at a time. */
+  readonly isHasty?: boolean;
   readonly directory?: string;
   onKill?(kill: Kill): void;
 }
@@ -25,6 +27,8 @@ export interface Kill {
   readonly wasLeader: boolean;
   /** Longest time without an answer to anybody, from the last one before the kill, ms. */
   readonly gapMs: number;
+  /** Until all followed one leader again, ms; 0: nobody waited for that. */
+  readonly backMs: number;
 }
 
 export interface TortureResult {
@@ -99,7 +103,7 @@ export async function tortureReplicas(options: TortureOptions): Promise<TortureR
 async function killAndKill(
   cluster: ReplicaProcesses,
   load: ReplicaLoad,
-  { seconds, seed, periodMs, onKill }: TortureOptions,
+  { seconds, seed, periodMs, isHasty = false, onKill }: TortureOptions,
 ): Promise<Kill[]> {
   const prng = new Prng(seed, 1);
   const endMs = performance.now() + seconds * 1000;
@@ -116,10 +120,12 @@ async function killAndKill(
     load.takeGap();
     await cluster.kill(replica);
     await cluster.restart(replica);
+    if (!isHasty) await cluster.ready();
+    const backMs = isHasty ? 0 : performance.now() - beganMs;
     await pause(Math.max(0, beganMs + periodMs - performance.now()));
     // A kill that no change of leaders followed had not met one.
     const wasLeader = replica === leader && (await viewOf(cluster)) > viewBefore;
-    const kill = { replica, wasLeader, gapMs: load.takeGap() };
+    const kill = { replica, wasLeader, gapMs: load.takeGap(), backMs };
     kills.push(kill);
     onKill?.(kill);
   }
