@@ -131,7 +131,15 @@ function homeOf(parts: {
     get durability() {
       return holder.durability;
     },
-    identity: { cluster, replica, replicaCount, replicaId, isRecovered: false, release: RELEASE },
+    identity: {
+      cluster,
+      replica,
+      replicaCount,
+      replicaId,
+      isRecovered: false,
+      release: RELEASE,
+      engine: 'raft',
+    },
     requestSizeMax: geometry.requestSizeMax,
     poolOptions: raftPoolSizes(geometry, replicaCount),
     formatVersion: RAFT_FORMAT_VERSION,

@@ -249,6 +249,27 @@ test("a machine of one's own class runs as well", async () => {
   }
 });
 
+test('replicas of different engines have nothing to say to each other', async () => {
+  const log: string[] = [];
+  const addresses = (await freePorts(2)).map((port) => `127.0.0.1:${port}`);
+  const start = (replica: number, engine: EngineName): Promise<ShelfReplica> =>
+    startReplica({
+      engine,
+      machine: shelf,
+      addresses,
+      replica,
+      log: ({ message }) => log.push(message),
+    });
+  const both = await Promise.all([start(0, 'vsr'), start(1, 'raft')]);
+  await until(
+    'a word about it',
+    () => log,
+    (all) => all.some((text) => /it runs raft, this replica vsr/.test(text)),
+  );
+  for (const one of both) assert.equal(one.status().connected, 1);
+  await Promise.all(both.map((one) => one.close()));
+});
+
 test('a signal ends the start, or what was started', async () => {
   const aborted = AbortSignal.abort(new Error('no need'));
   const options = { engine: 'vsr', machine: shelf, addresses: alone } as const;

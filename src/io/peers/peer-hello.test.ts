@@ -26,14 +26,15 @@ const verify = new Uint8Array(16).fill(2);
 
 test('what is built can be read again', () => {
   for (const isRecovered of [false, true]) {
-    for (const asked of [null, verify]) {
-      const bytes = buildHello({ ...own, isRecovered }, 1, nonce, asked, checksum);
+    for (const [asked, engine] of [[null, 'vsr'] as const, [verify, 'raft'] as const]) {
+      const bytes = buildHello({ ...own, isRecovered, engine }, 1, nonce, asked, checksum);
       assert.ok(headerValid(bytes, checksum));
       assert.deepEqual(readHello(bytes), {
         replica: 2,
         replicaCount: 3,
         replicaId: own.replicaId,
         isRecovered,
+        engine,
         target: 1,
         nonce,
         verify: asked,
@@ -55,7 +56,7 @@ test('a hello with anything else in it is none', () => {
   const spoiled: readonly [string, (bytes: Uint8Array) => void][] = [
     ['no nonce', (bytes) => bytes.fill(0, 128, 144)],
     ['no id', (bytes) => bytes.fill(0, 160, 176)],
-    ['unknown flag', (bytes) => bytes.fill(2, 178, 179)],
+    ['unknown flag', (bytes) => bytes.fill(4, 178, 179)],
     ['reserved byte', (bytes) => bytes.fill(1, 179, 180)],
     ['last byte', (bytes) => bytes.fill(1, 255, 256)],
   ];
@@ -74,5 +75,8 @@ test('each way to be the wrong replica has its words', () => {
   assert.match(helloProblem({ ...here, replica: 0 }, hello) ?? '', /replica 1 here, .* replica 0/);
   assert.match(helloProblem({ ...here, replica: 2 }, hello) ?? '', /replica 2, as is this one/);
   assert.match(helloProblem({ ...here, replicaCount: 5 }, hello) ?? '', /3 replicas, there are 5/);
+  const raft = { ...hello, engine: 'raft' } as const;
+  assert.match(helloProblem(here, raft) ?? '', /it runs raft, this replica vsr/);
+  assert.match(helloProblem({ ...here, engine: 'raft' }, hello) ?? '', /it runs vsr, .* raft/);
   assert.match(helloProblem(here, { ...hello, replica: 3 }) ?? '', /replica 3, there are 3/);
 });

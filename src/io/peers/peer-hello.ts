@@ -11,6 +11,7 @@
  * Each `hello` is answered by one `helloOk`, in order. A helloOk also says who answers: that is how
  * a list of addresses in the wrong order is noticed.
  */
+import type { EngineName } from '../../engine/index.ts';
 import { assert, bytesEqual, isZero } from '../../stdx/index.ts';
 import {
   type Checksum,
@@ -34,10 +35,13 @@ const HelloOffset = {
   /** hello: index of the replica that is being dialled. */
   target: 176,
   replicaCount: 177,
-  /** hello: 1: the data file of the sender was made by `recover`. */
+  /** hello: 1: the data file of the sender was made by `recover`; 2: it runs Raft, not VSR. */
   flags: 178,
   reserved: 179,
 } as const;
+
+const FLAG_RECOVERED = 1;
+const FLAG_RAFT = 2;
 
 export const NONCE_SIZE = 16;
 const NONCE_NONE = new Uint8Array(NONCE_SIZE);
@@ -52,6 +56,8 @@ export interface PeerIdentity {
   readonly replicaId: Uint8Array;
   readonly isRecovered: boolean;
   readonly release: number;
+  /** Default `vsr`. Replicas of different engines have nothing to say to each other. */
+  readonly engine?: EngineName;
 }
 
 export interface Hello {
@@ -59,6 +65,7 @@ export interface Hello {
   readonly replicaCount: number;
   readonly replicaId: Uint8Array;
   readonly isRecovered: boolean;
+  readonly engine: EngineName;
   readonly target: number;
   readonly nonce: Uint8Array;
   /** `null`: nothing is asked. */
@@ -81,7 +88,8 @@ export function buildHello(
   bytes.set(verify ?? NONCE_NONE, HelloOffset.verify);
   bytes.set(own.replicaId, HelloOffset.replicaId);
   bytes[HelloOffset.target] = target;
-  bytes[HelloOffset.flags] = own.isRecovered ? 1 : 0;
+  const engine = own.engine === 'raft' ? FLAG_RAFT : 0;
+  bytes[HelloOffset.flags] = engine | (own.isRecovered ? FLAG_RECOVERED : 0);
   return seal(bytes, checksum);
 }
 
@@ -102,14 +110,16 @@ export function readHello(bytes: Uint8Array): Hello | null {
   assert(readCommand(bytes) === Command.hello, 'readHello: not a hello');
   const flags = bytes[HelloOffset.flags];
   const nonce = bytes.slice(HelloOffset.nonce, HelloOffset.nonce + NONCE_SIZE);
-  if (flags > 1 || isZero(nonce, 0, NONCE_SIZE) || !endsWithZeros(bytes)) return null;
+  if (flags > (FLAG_RECOVERED | FLAG_RAFT) || isZero(nonce, 0, NONCE_SIZE) || !endsWithZeros(bytes))
+    return null;
   if (isZero(bytes, HelloOffset.replicaId, 16)) return null;
   const asks = !isZero(bytes, HelloOffset.verify, NONCE_SIZE);
   return {
     replica: readReplica(bytes),
     replicaCount: bytes[HelloOffset.replicaCount],
     replicaId: bytes.slice(HelloOffset.replicaId, HelloOffset.replicaId + 16),
-    isRecovered: flags === 1,
+    isRecovered: (flags & FLAG_RECOVERED) !== 0,
+    engine: (flags & FLAG_RAFT) === 0 ? 'vsr' : 'raft',
     target: bytes[HelloOffset.target],
     nonce,
     verify: asks ? bytes.slice(HelloOffset.verify, HelloOffset.verify + NONCE_SIZE) : null,

@@ -98,7 +98,11 @@ function foreignText(reason: string): string {
 
 /** What is wrong with a hello, or `null`; the words of {@link refusalText}. */
 export function helloProblem(own: PeerIdentity, hello: Hello): string | null {
-  const { replica, replicaCount, target } = hello;
+  const { replica, replicaCount, target, engine } = hello;
+  const { engine: ownEngine = 'vsr' } = own;
+  if (engine !== ownEngine) {
+    return `it runs ${engine}, this replica ${ownEngine}: all of a cluster run the same engine`;
+  }
   if (replicaCount !== own.replicaCount) {
     return `it says ${replicaCount} replicas, there are ${own.replicaCount}`;
   }
