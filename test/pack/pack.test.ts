@@ -162,7 +162,7 @@ registerHooks({ load: (url, context, next) => {
     (url) => !/\/app\/(library\.ts|hooks\.mjs|node_modules\/roundelay\/)/.test(url),
   );
   assert.deepEqual(foreign, []);
-  const programs = loaded.filter((url) => /dist\/(cli|lab|admin|sim|ovsdb)/.test(url));
+  const programs = loaded.filter((url) => /dist\/(cli|lab|admin|sim|ovsdb)\//.test(url));
   assert.deepEqual(programs, []);
   const files = readdirSync(join(app, 'node_modules/roundelay'), { recursive: true }).map((name) =>
     join(app, 'node_modules/roundelay', String(name)),
