@@ -35,11 +35,15 @@ export type Effect<T> =
   | { readonly type: 'request-sync'; readonly seq: number }
   /**
    * Disk: a new file takes the place of the old one atomically. Writes that follow go to the new
-   * one. Reports `synced` with its `seq` when the replacement cannot be undone by a crash.
+   * one. Reports `synced` with its `seq` when the replacement cannot be undone by a crash. If it
+   * is a continuation it says what the old one said: then the old one will do until the new one
+   * is durable, provided that writes which follow go to both; it may be reported as soon as all
+   * before it is.
    */
   | {
       readonly type: 'replace-file';
       readonly seq: number;
+      readonly isContinuation: boolean;
       readonly header: FileHeader<T>;
       readonly records: readonly LogRecord<T>[];
     }

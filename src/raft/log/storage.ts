@@ -66,14 +66,22 @@ export class Storage<T> {
     return this.#append(records);
   }
 
-  /** A new file for the old one, which says all that the old one said that still matters. */
-  replaceFile(header: FileHeader<T>, records: readonly LogRecord<T>[]): number {
+  /**
+   * A new file for the old one: with the same log, from its snapshot on, or (no continuation) with
+   * a snapshot from elsewhere that takes the place of the log.
+   */
+  replaceFile(
+    header: FileHeader<T>,
+    records: readonly LogRecord<T>[],
+    isContinuation: boolean,
+  ): number {
     this.#seq++;
     // The replacement reports its own durability.
     this.#requested = this.#seq;
     this.#isSyncWanted = false;
-    this.#parts.outbox.emit({ type: 'replace-file', seq: this.#seq, header, records });
-    return this.#seq;
+    const seq = this.#seq;
+    this.#parts.outbox.emit({ type: 'replace-file', seq, isContinuation, header, records });
+    return seq;
   }
 
   onSynced(seq: number): void {

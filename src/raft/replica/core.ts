@@ -182,7 +182,7 @@ export class Core {
         break;
       case 'replace-file':
         this.#replaceSeq = effect.seq;
-        file.replaceFile(effect.seq, effect.header, effect.records);
+        file.replaceFile(effect.seq, effect.header, effect.records, effect.isContinuation);
         break;
       case 'send':
         this.#send(effect);

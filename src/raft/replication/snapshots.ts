@@ -115,7 +115,7 @@ export class Snapshots<T> {
   #install(snapshot: Snapshot<T>): void {
     const { log, outbox, commits, electionTimer, joining, member, commands, storage } = this.#parts;
     outbox.trace('info', 'install-snapshot', { index: snapshot.index, end: log.end });
-    const seq = storage.replaceFile({ type: 'snapshot', snapshot }, this.#termRecords());
+    const seq = storage.replaceFile({ type: 'snapshot', snapshot }, this.#termRecords(), false);
     log.reset(snapshot, seq);
     electionTimer.adopt(snapshot.electionTimerMs);
     commits.onInstalled(snapshot);
@@ -131,7 +131,7 @@ export class Snapshots<T> {
     for (let i = log.start; i < log.end; i++) records.push({ type: 'entry', entry: log.at(i) });
     records.push(...this.#termRecords());
     if (commits.index > log.snapshot.index) records.push({ type: 'commit', index: commits.index });
-    storage.replaceFile({ type: 'snapshot', snapshot: log.snapshot }, records);
+    storage.replaceFile({ type: 'snapshot', snapshot: log.snapshot }, records, true);
   }
 
   #termRecords(): LogRecord<T>[] {
