@@ -38,6 +38,9 @@ const cases: readonly (readonly [string, object, string, string])[] = [
   ['too few are there', { connected: 1, isDeaf: true }, 'waiting for', 'quorum, have 1 of 2'],
   ['all are there', {}, 'connected', '0 yes\n2 yes'],
   ['another has a new file', { strangers: [2] }, 'connected', '0 yes\n2 not trusted: another file'],
+  ['Raft agrees on no time', { engine: 'raft' }, 'clock', ''],
+  ['Raft has terms', { engine: 'raft', term: 4 }, 'term', '4'],
+  ['VSR has none', {}, 'term', ''],
   ['its clock is outvoted', { clock: clocks }, 'clock', 'outvoted, off by -600000 ms'],
   [
     'the clock of another is outvoted',

@@ -75,6 +75,9 @@ const rows: readonly (readonly [string, (status: ReplicaReport) => unknown])[] =
   ['cluster', (status) => cluster(status['cluster'])],
   ['replica', (status) => `${text(status['replica'])} of ${text(status['replicaCount'])}`],
   ['release', (status) => release(status['release'])],
+  // Rows that only one engine has are left out for the other.
+  ['engine', (status) => (status['engine'] === 'raft' ? 'raft' : '')],
+  ['term', (status) => status['term']],
   ['view', (status) => status['view']],
   ['primary', primary],
   ['connected', connected],
@@ -83,7 +86,7 @@ const rows: readonly (readonly [string, (status: ReplicaReport) => unknown])[] =
   ['op', (status) => status['op']],
   ['commit', (status) => `${text(status['commitMin'])} (known ${text(status['commitMax'])})`],
   ['durable', (status) => status['opDurable']],
-  ['checkpoint', (status) => field(status['checkpoint'], 'op')],
+  ['checkpoint', (status) => status['checkpointOp'] ?? field(status['checkpoint'], 'op')],
   ['checkpoint root', (status) => field(status['checkpoint'], 'root')],
   ['digest', (status) => status['digest']],
   ['sessions', (status) => status['sessions']],
@@ -138,6 +141,7 @@ function connected(status: ReplicaReport): string {
 function clock(status: ReplicaReport): string {
   if (isAlone(status)) return '';
   const value = status['clock'];
+  if (status['engine'] === 'raft') return '';
   if (field(value, 'isSynchronized') !== true) return 'not agreed';
   const agreedNs = (number(field(value, 'offsetNsMin')) + number(field(value, 'offsetNsMax'))) / 2;
   let own = 'agreed';
