@@ -14,7 +14,6 @@ import type { FailureCode } from '../world/failure.ts';
 import { type RaftSwarmOptions, raftSwarm } from './swarm.ts';
 
 type RaftPlant = (parts: Parts<Uint8Array>) => void;
-type ReplicaPlant = (parts: ReplicaParts) => void;
 
 const SEEDS = 60;
 
@@ -25,7 +24,7 @@ function caught(
 ): FailureCode | null {
   for (let seed = 0; seed < SEEDS; seed++) {
     const { options } = raftSwarm(seed, { subject: 'counter', requests: 60, ...wanted });
-    const limits = { faultsNs: 20_000_000_000, convergenceNs: 30_000_000_000 };
+    const limits = { faultsNs: 20_000_000_000, convergenceNs: 60_000_000_000 };
     const { failure } = simulateCluster(change({ ...options, ...limits }));
     if (failure !== null) return failure.code;
   }
@@ -101,23 +100,30 @@ for (const [what, codes, onParts] of RAFT_PLANTS) {
   });
 }
 
-const REPLICA_PLANTS: readonly [string, readonly FailureCode[], ReplicaPlant][] = [
-  [
-    'a request that is in the log twice is done twice',
-    ['double-apply', 'engine-crash'],
-    (parts) => {
-      replace(parts.state, 'isNext', () => true);
-    },
-  ],
-];
-
-for (const [what, codes, onReplicaParts] of REPLICA_PLANTS) {
-  test(`planted: ${what}`, () => {
-    const code = caught({ setup: { onReplicaParts } });
-    assert.ok(code !== null, `${SEEDS} seeds do not find it`);
-    assert.ok(codes.includes(code), `found as ${code}`);
-  });
+/** Requests under way are not known: the log has them twice, which by itself does no harm. */
+function forgetsProposals({ primary }: ReplicaParts): void {
+  primary.prepares = function* () {};
 }
+
+test('requests that are in the log twice are done once', () => {
+  let known = 0;
+  for (let seed = 0; seed < 6; seed++) {
+    const setup = { onReplicaParts: forgetsProposals };
+    const { options } = raftSwarm(seed, { subject: 'counter', requests: 60, setup });
+    const { failure, coverage } = simulateCluster(options);
+    assert.equal(failure, null, failure?.stack);
+    known += coverage.count('requestsKnown');
+  }
+  assert.ok(known > 0, 'none was in the log twice');
+});
+
+test('planted: requests that are in the log twice are done twice', () => {
+  const onReplicaParts = (parts: ReplicaParts): void => {
+    forgetsProposals(parts);
+    parts.state.isNext = () => true;
+  };
+  assert.equal(caught({ setup: { onReplicaParts } }), 'double-apply');
+});
 
 test('planted: disks that lie about what is durable', () => {
   const code = caught({}, (options) => ({ ...options, disk: { isLying: true } }));

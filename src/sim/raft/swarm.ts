@@ -117,7 +117,6 @@ export const RAFT_SWARM_COUNTERS: readonly Counter[] = [
   'snapshotsMade',
   'snapshotsSent',
   'snapshotsInstalled',
-  'requestsKnown',
   'tailsTorn',
   'spaceShort',
 ];
