@@ -28,12 +28,7 @@ import {
   SERVERS_MAX,
 } from '../options.ts';
 import { NUMBER_SIZE, Reader, stringSize, Writer } from './cursor.ts';
-import {
-  ADDRESS_SIZE_MAX,
-  EID_SIZE_MAX,
-  SERVER_ID_SIZE_MAX,
-  SNAPSHOT_SIZE_MAX,
-} from './limits.ts';
+import { ADDRESS_SIZE_MAX, EID_SIZE_MAX, SERVER_ID_SIZE_MAX, SNAPSHOT_SIZE_MAX } from './limits.ts';
 
 type Bytes = Uint8Array;
 

@@ -60,7 +60,7 @@ export class Incoming {
   readonly #options: IncomingOptions;
   #transfer: Transfer | null = null;
   #completed: Completed | null = null;
-  /** Of this server's engine. */
+  /** Of this server's engine, as far as it has spoken or was told. */
   #term: number = 0;
 
   constructor(options: IncomingOptions) {
@@ -195,6 +195,7 @@ export class Incoming {
     const snapshot = { ...bare.snapshot, data, size: data?.length ?? 0 };
     const request: Request = { ...bare, snapshot };
     this.#completed = { peer, id, request, untilMs: nowMs + COMPLETED_MS };
+    this.#term = Math.max(this.#term, request.term);
     return request;
   }
 
