@@ -8,7 +8,13 @@ import { BLOCK_KIND_ENGINE_MIN, type Block, CLIENTS_MAX } from '../../engine/ind
 import { assert, bytesEqual, isZero } from '../../stdx/index.ts';
 import { PrepareOffset } from '../../wire/index.ts';
 import type { Entry, Snapshot } from '../entry.ts';
-import { APPLY_BYTES_MAX, APPLY_BYTES_MIN, ENTRY_BYTES_MIN, RESTORE_BYTES_MAX } from './limits.ts';
+import {
+  APPLY_BYTES_MAX,
+  APPLY_BYTES_MIN,
+  BACKLOG_BYTES_MAX,
+  ENTRY_BYTES_MIN,
+  RESTORE_BYTES_MAX,
+} from './limits.ts';
 import type { ReplicaParts } from './parts.ts';
 import { readSnapshotData, type SnapshotData, type StoredBlock } from './snapshot-data.ts';
 
@@ -22,6 +28,8 @@ export class Applier {
   /** Delivered and not executed, from `#next` on. */
   #queue: Entry<Bytes>[] = [];
   #next: number = 0;
+  /** Bytes of those. */
+  #bytes: number = 0;
   #restoring: SnapshotData | null = null;
   #blocksRestored: number = 0;
 
@@ -34,9 +42,9 @@ export class Applier {
     return this.#restoring === null && this.#next === this.#queue.length;
   }
 
-  /** Entries that wait. */
-  get waiting(): number {
-    return this.#queue.length - this.#next;
+  /** So much waits that no more should come. */
+  get isFull(): boolean {
+    return this.#bytes > BACKLOG_BYTES_MAX;
   }
 
   /** The state to begin with; the first that is delivered, into a replica that knows nothing. */
@@ -59,12 +67,14 @@ export class Applier {
 
   onEntry(entry: Entry<Bytes>): void {
     this.#queue.push(entry);
+    this.#bytes += sizeOf(entry);
   }
 
   /** A snapshot from elsewhere takes the place of all this. */
   forget(): void {
     this.#queue = [];
     this.#next = 0;
+    this.#bytes = 0;
   }
 
   /** Whether there is more to do that could be done at once. */
@@ -86,7 +96,8 @@ export class Applier {
       if (pool.available('reply') === 0) break;
       const entry = this.#queue[this.#next];
       this.#next++;
-      left -= Math.max(APPLY_BYTES_MIN, entry.kind === 'data' ? entry.size : 0);
+      this.#bytes -= sizeOf(entry);
+      left -= Math.max(APPLY_BYTES_MIN, sizeOf(entry));
       this.#apply(entry);
       if (outbox.halted) return;
     }
@@ -165,6 +176,10 @@ export class Applier {
   #corrupt(reason: string): void {
     this.#parts.outbox.halt('storage-corrupt', reason);
   }
+}
+
+function sizeOf(entry: Entry<Bytes>): number {
+  return entry.kind === 'data' ? entry.data.length : 0;
 }
 
 const computed = new Uint8Array(16);

@@ -18,6 +18,8 @@ export const LARGE_GROUPS_MAX: number = PIPELINE_MAX;
 /** Bytes of operations executed in one step; each counts as at least the second. */
 export const APPLY_BYTES_MAX = 131_072;
 export const APPLY_BYTES_MIN = 4_096;
+/** Bytes that wait to be executed; beyond them a replica takes no more entries from its leader. */
+export const BACKLOG_BYTES_MAX = 67_108_864;
 /** Bytes of blocks put back in one step at open. */
 export const RESTORE_BYTES_MAX = 4_194_304;
 /** Bytes of a snapshot made, or copied into place, in one step. */

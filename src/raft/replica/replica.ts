@@ -31,6 +31,7 @@ import {
 } from '../../wire/index.ts';
 import { appendBytesMax, Dialect } from '../dialect/index.ts';
 import { RaftFile, type RaftHead } from '../file/index.ts';
+import type { Msg } from '../message.ts';
 import { POLICY_OWN, type Policy } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { Applier } from './applier.ts';
@@ -199,11 +200,20 @@ export class RaftReplica implements ReplicaEngine {
         outbox.trace('error', 'snapshot-malformed', { from });
         return;
       }
-      core.push({ type: 'message', peer: String(from), message: heard });
+      core.push({ type: 'message', peer: String(from), message: this.#relieved(heard) });
     } else {
       outbox.trace('warn', 'unexpected-command', { from, command });
       pool.release(message);
     }
+  }
+
+  /** Who executes too slowly hears its leader, and takes nothing more: it will be sent again. */
+  #relieved(heard: Msg<Uint8Array>): Msg<Uint8Array> {
+    const { applier, outbox } = this.#parts;
+    if (heard.type !== 'append-request' || heard.entries.length === 0) return heard;
+    if (!applier.isFull) return heard;
+    outbox.trace('debug', 'backlog-full', { entries: heard.entries.length });
+    return { ...heard, entries: [] };
   }
 
   /** Whoever passed it on may have heard of this leader before it is in office. */

@@ -154,6 +154,29 @@ test('a link that is made anew without having been missed loses what was under w
   cluster.stop();
 });
 
+test('a replica that executes too slowly takes no more, and gets it later', () => {
+  let slow = -1;
+  const onReplicaParts = ({ applier, head }: ReplicaParts): void => {
+    Object.defineProperty(applier, 'isFull', { get: () => head.replica === slow });
+  };
+  const [cluster, client] = clusterOf({ onReplicaParts });
+  client.add(1);
+  cluster.until(() => cluster.settled(), 'all have executed all');
+  const leader = cluster.life(cluster.primary!).replica;
+  slow = (cluster.primary! + 1) % 3;
+  for (let i = 0; i < 20; i++) client.add(1);
+  cluster.sleep(2_000);
+  const life = cluster.life(slow);
+  const { op, role } = life.replica.status();
+  assert.equal(role, 'backup', 'it hears its leader');
+  assert.ok(op <= leader.status().op - 20);
+  assert.ok(life.count('backlog-full') > 0);
+  slow = -1;
+  cluster.until(() => cluster.settled(), 'it has all');
+  assert.equal(leader.status().role, 'primary');
+  cluster.stop();
+});
+
 test('a snapshot in the file that is none stops the replica', () => {
   for (const isForm of [true, false]) {
     const [cluster, client] = clusterOf({ replicas: 1, snapshotBytesMin: 1_000 });
