@@ -60,7 +60,12 @@ export interface CommandContext<S> {
 export interface MachineSpec<S, C, R, Q, A> {
   /** `[a-z][a-z0-9-]*`, at most 32 characters. Names data files, so it must never change. */
   readonly name: string;
-  /** Before the first command. Equal on all replicas, and in all releases of a program. */
+  /**
+   * The state before the first command. Equal on all replicas, and in all releases of a program.
+   * Without a codec of its own a state holds plain values only (objects, arrays, Map, Set, strings,
+   * numbers, BigInt, Uint8Array …): what cannot be written down stops each replica at its next
+   * checkpoint, which a simulation finds and a client must not be able to bring about.
+   */
   readonly initial: () => S;
   /**
    * Executes one command: changes `state` (or replaces it, see {@link CommandContext}) and returns

@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { connectReplica } from '../../client/index.ts';
-import { COUNTER_ADD, COUNTER_READ, CounterMachine, type EngineName } from '../../engine/index.ts';
+import {
+  COUNTER_ADD,
+  COUNTER_READ,
+  CounterMachine,
+  defineMachine,
+  type EngineName,
+} from '../../engine/index.ts';
 import type { LogRecord } from '../../io/index.ts';
 import { readSafeU64 } from '../../stdx/index.ts';
 import { freePorts } from '../free-ports.ts';
@@ -246,6 +252,38 @@ test("a machine of one's own class runs as well", async () => {
     assert.ok(replica.machine instanceof CounterMachine);
     assert.equal(replica.machine.total, 7);
     assert.throws(() => replica.state(), /only what defineMachine has made/);
+  }
+});
+
+test('a state that cannot be written down stops the replica, and says what it is', async () => {
+  for (const engine of engines) {
+    const broken = defineMachine({
+      name: 'broken',
+      initial: (): { count: number; handler: unknown } => ({ count: 0, handler: null }),
+      apply: (state, _command: null): number => {
+        state.handler = () => {};
+        state.count += 1;
+        return state.count;
+      },
+    });
+    const halted: Error[] = [];
+    const replica = await startReplica({
+      engine,
+      machine: broken,
+      addresses: alone,
+      snapshotBytesMin: 4_096,
+      on: { halted: ({ error }) => halted.push(error) },
+    });
+    const client = await connectReplica({ addresses: replica.addresses, machine: broken });
+    const submitting = (async () => {
+      for (;;) await client.submit(null);
+    })();
+    const error = await replica.ended;
+    assert.match(String(error), /handler is a function, which cannot be stored/);
+    await client.close();
+    await assert.rejects(submitting);
+    assert.deepEqual(halted, [error]);
+    await replica.close();
   }
 });
 
