@@ -5,10 +5,12 @@
  * was answered around a kill of a leader is reported beside the goal.
  *
  *   node scripts/torture-replicas.ts [--engine=vsr|raft] [--seconds=300] [--clients=32]
- *     [--period=2000] [--seed=1] [--hasty] [--directory=FOLDER] [--json]
+ *     [--period=2000] [--seed=1] [--hasty] [--directory=FOLDER] [--keep]
+ *     [--json]
  *
  * `--period`: ms from one kill to the next; longer where what was killed is not back by then, so
- * that one replica at a time is missing. `--hasty`: kills again even so.
+ * that one replica at a time is missing. `--hasty`: kills again even so. `--keep`: after a
+ * failure the files of the replicas stay.
  */
 import { parseArgs } from 'node:util';
 import { ENGINES } from '../test/e2e/replica-processes.ts';
@@ -27,6 +29,7 @@ const { values } = parseArgs({
     directory: { type: 'string' },
     hasty: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
   },
 });
 const engine = ENGINES.find((name) => name === values.engine);
@@ -40,6 +43,7 @@ const result = await tortureReplicas({
   seed: Number(values.seed),
   periodMs: Number(values.period),
   isHasty: values.hasty,
+  isKept: values.keep,
   ...(values.directory === undefined ? {} : { directory: values.directory }),
   onKill: ({ replica, wasLeader, gapMs, backMs }) => {
     const who = wasLeader ? 'leader' : 'follower';

@@ -36,7 +36,10 @@ export class ReplicaProcesses {
   readonly replicaCount: number;
   /** Why a replica has ended that nobody had ended. */
   readonly deaths: string[] = [];
-  readonly #directory: string;
+  /** Where the files are, a folder for each replica. */
+  readonly directory: string;
+  /** The files stay when all is over: somebody wants to look at them. */
+  isKept: boolean = false;
   readonly #processes: ClusterProcesses;
   readonly #onExit = (): void => this.#destroy();
 
@@ -44,8 +47,8 @@ export class ReplicaProcesses {
     const { engine, machine, directory = tmpdir() } = options;
     this.replicaCount = ports.length;
     this.lines = ports.map(() => []);
-    this.#directory = mkdtempSync(join(directory, 'roundelay-'));
-    const files = ports.map((_, replica) => join(this.#directory, String(replica)));
+    this.directory = mkdtempSync(join(directory, 'roundelay-'));
+    const files = ports.map((_, replica) => join(this.directory, String(replica)));
     for (const file of files) mkdirSync(file);
     const script = join(import.meta.dirname, 'serve-replica.ts');
     this.#processes = new ClusterProcesses({
@@ -142,6 +145,6 @@ export class ReplicaProcesses {
 
   #destroy(): void {
     this.#processes.destroy();
-    rmSync(this.#directory, { recursive: true, force: true });
+    if (!this.isKept) rmSync(this.directory, { recursive: true, force: true });
   }
 }

@@ -18,6 +18,8 @@ export interface TortureOptions {
   /** Kills again even then, which may be two failures at a time. */
   readonly isHasty?: boolean;
   readonly directory?: string;
+  /** After a failure the files of the replicas stay. */
+  readonly isKept?: boolean;
   onKill?(kill: Kill): void;
 }
 
@@ -91,8 +93,10 @@ export async function tortureReplicas(options: TortureOptions): Promise<TortureR
       },
     };
   } catch (error) {
+    cluster.isKept = options.isKept ?? false;
     console.error(JSON.stringify(await cluster.statuses()));
     cluster.tell();
+    if (cluster.isKept) console.error(`the files are in ${cluster.directory}`);
     throw error;
   } finally {
     load.close();
