@@ -35,8 +35,10 @@ export const RAFT_FILE_SMALL_SLOTS = 1;
 
 /** Extents of a file. With 1 MiB each: 4 TiB. */
 export const EXTENTS_MAX = 4_194_304;
-/** Largest record or header of a file, bytes: a snapshot and what surrounds it. */
-export const ITEM_SIZE_MAX = 0x4100_0000;
+/** Largest header of a file, bytes: a snapshot and what surrounds it. */
+export const FILE_HEADER_SIZE_MAX = 0x4100_0000;
+/** Largest record, bytes: a request, or the names and addresses of a whole configuration. */
+export const RECORD_SIZE_MAX = 2_097_152;
 
 export interface RaftGeometry {
   /** Bytes of an extent: a multiple of 4096, at most 1 MiB. */

@@ -5,7 +5,7 @@
 import { readU32 } from '../../stdx/index.ts';
 import { readHeader, readRecord } from '../dialect/codec.ts';
 import type { FileHeader, LogRecord } from '../entry.ts';
-import { ITEM_SIZE_MAX } from './layout.ts';
+import { FILE_HEADER_SIZE_MAX, RECORD_SIZE_MAX } from './layout.ts';
 import { ITEM_HEAD_SIZE } from './stream-source.ts';
 
 export class StreamReader {
@@ -59,7 +59,8 @@ export class StreamReader {
   /** The size of an item is known: makes room for all of it. */
   #begin(): boolean {
     const size = readU32(this.#partial, 0);
-    if (size < 1 || size > ITEM_SIZE_MAX) return false;
+    const sizeMax = this.#header === null ? FILE_HEADER_SIZE_MAX : RECORD_SIZE_MAX;
+    if (size < 1 || size > sizeMax) return false;
     const item = new Uint8Array(ITEM_HEAD_SIZE + size);
     item.set(this.#partial);
     this.#partial = item;

@@ -7,7 +7,7 @@
 import { assert, writeU32 } from '../../stdx/index.ts';
 import { headerSize, recordSize, writeHeader, writeRecord } from '../dialect/codec.ts';
 import type { FileHeader, LogRecord } from '../entry.ts';
-import { ITEM_SIZE_MAX } from './layout.ts';
+import { FILE_HEADER_SIZE_MAX, RECORD_SIZE_MAX } from './layout.ts';
 
 type Record = LogRecord<Uint8Array>;
 
@@ -101,7 +101,7 @@ export class StreamSource {
 
   #fillRecord(record: Record, target: Uint8Array, offset: number): number {
     const size = recordSize(record);
-    assert(size > 0 && size <= ITEM_SIZE_MAX, 'StreamSource: a record that is too large');
+    assert(size > 0 && size <= RECORD_SIZE_MAX, 'StreamSource: a record that is too large');
     const end = offset + ITEM_HEAD_SIZE + size;
     if (end > target.length) {
       const bytes = new Uint8Array(ITEM_HEAD_SIZE + size);
@@ -131,7 +131,7 @@ export class StreamSource {
 function headerPieces(header: FileHeader<Uint8Array>): readonly Uint8Array[] {
   const data = header.type === 'snapshot' ? header.snapshot.data : null;
   const size = headerSize(header);
-  assert(size <= ITEM_SIZE_MAX, 'StreamSource: a header that is too large');
+  assert(size <= FILE_HEADER_SIZE_MAX, 'StreamSource: a header that is too large');
   const front = new Uint8Array(ITEM_HEAD_SIZE + size - (data?.length ?? 0));
   writeU32(front, 0, size);
   if (header.type === 'joining' || data === null) {

@@ -349,7 +349,10 @@ function makeParts(options: RaftReplicaOptions, release: number): ReplicaParts {
       flush: () => outbox.flush(0),
     },
     handler: {
-      onOpened: (header, records) => parts.core.open(header, records),
+      onOpened: (header, records) => {
+        if (parts.file.wasTorn) outbox.trace('info', 'log-torn', {});
+        parts.core.open(header, records);
+      },
       onCorrupt: (reason) => outbox.halt('storage-corrupt', reason),
       onSynced: (seq) => parts.core.onSynced(seq),
       onFailed: (error) => parts.core.onFailed(error),
