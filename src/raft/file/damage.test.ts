@@ -81,6 +81,21 @@ test('a rotten header is damage, whether its extent holds more or not', () => {
   }
 });
 
+test('a head counts the frames of its generation: none may be missing, not even the last', () => {
+  const rig = new FileRig(7, 16_384).open();
+  rig.replace(20_000, [100], false);
+  rig.settle();
+  rig.close();
+  const { disk } = rig;
+  const frames = framesOf(rig);
+  assert.equal(frames.length, 2);
+  for (const { offset } of frames) {
+    rig.disk = disk.copy();
+    rig.disk.damage(offset, new Prng(1));
+    assert.equal(rig.look().ok, false);
+  }
+});
+
 test('one rotten copy of the head does no harm, and is made good by the next heads', () => {
   for (let copy = 0; copy < 4; copy++) {
     const rig = written(true);
