@@ -83,7 +83,7 @@ test('a rotten header is damage, whether its extent holds more or not', () => {
 
 test('a head counts the frames of its generation: none may be missing, not even the last', () => {
   const rig = new FileRig(7, 16_384).open();
-  rig.replace(20_000, [100], false);
+  rig.replace(null, [20_000, 100], false);
   rig.settle();
   rig.close();
   const { disk } = rig;
