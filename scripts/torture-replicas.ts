@@ -5,8 +5,8 @@
  * was answered around a kill of a leader is reported beside the goal.
  *
  *   node scripts/torture-replicas.ts [--engine=vsr|raft] [--seconds=300] [--clients=32]
- *     [--period=2000] [--seed=1] [--hasty] [--directory=FOLDER] [--keep]
- *     [--json]
+ *     [--period=2000] [--seed=1] [--hasty] [--development]
+ *     [--directory=FOLDER] [--keep] [--json]
  *
  * `--period`: ms from one kill to the next; longer where what was killed is not back by then, so
  * that one replica at a time is missing. `--hasty`: kills again even so. `--keep`: after a
@@ -27,6 +27,7 @@ const { values } = parseArgs({
     period: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
     directory: { type: 'string' },
+    development: { type: 'boolean', default: false },
     hasty: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
@@ -43,6 +44,7 @@ const result = await tortureReplicas({
   seed: Number(values.seed),
   periodMs: Number(values.period),
   isHasty: values.hasty,
+  isSmall: values.development,
   isKept: values.keep,
   ...(values.directory === undefined ? {} : { directory: values.directory }),
   onKill: ({ replica, wasLeader, gapMs, backMs }) => {

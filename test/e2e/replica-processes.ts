@@ -17,6 +17,8 @@ export interface ReplicaProcessesOptions {
   readonly machine: string;
   /** Default: 3. */
   readonly replicaCount?: number;
+  /** Small files, small requests. */
+  readonly isSmall?: boolean;
   /** Folder in which the temporary one is made. Default: the system's. */
   readonly directory?: string;
 }
@@ -55,6 +57,7 @@ export class ReplicaProcesses {
       launcher: { executable: process.execPath, arguments: [script, engine, machine] },
       files,
       ports,
+      flags: options.isSmall === true ? ['--development'] : [],
       onLine: (replica, line) => {
         const lines = this.lines[replica] ?? [];
         lines.push(line);

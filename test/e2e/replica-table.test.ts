@@ -25,7 +25,7 @@ for (const engine of ENGINES) {
 }
 
 async function walk(engine: EngineName, shared: SharedCase): Promise<void> {
-  const cluster = await ReplicaProcesses.start({ engine, machine: shared.name });
+  const cluster = await ReplicaProcesses.start({ engine, machine: shared.name, isSmall: true });
   const { addresses } = cluster;
   await using client = await connectReplica({ addresses, connectTimeoutMs: 20_000 });
   const ask = async (command: string): Promise<string> => {

@@ -17,6 +17,7 @@ export interface TortureOptions {
   readonly periodMs: number;
   /** Kills again even then, which may be two failures at a time. */
   readonly isHasty?: boolean;
+  readonly isSmall?: boolean;
   readonly directory?: string;
   /** After a failure the files of the replicas stay. */
   readonly isKept?: boolean;
@@ -53,6 +54,8 @@ export interface TortureResult {
   readonly failoverMs: { readonly median: number; readonly worst: number; readonly count: number };
 }
 
+/** Between a kill and the start of the next life. */
+const DOWN_MS = 500;
 const KEEP_UP_LIMIT_MS = 20_000;
 const ANSWER_LIMIT_MS = 60_000;
 const AGREE_LIMIT_MS = 60_000;
@@ -60,10 +63,10 @@ const AGREE_LIMIT_MS = 60_000;
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 export async function tortureReplicas(options: TortureOptions): Promise<TortureResult> {
-  const { engine, clients, seed } = options;
+  const { engine, clients, seed, isSmall = false } = options;
   const machine = 'key-value';
   const directory = options.directory === undefined ? {} : { directory: options.directory };
-  const cluster = await ReplicaProcesses.start({ engine, machine, ...directory });
+  const cluster = await ReplicaProcesses.start({ engine, machine, isSmall, ...directory });
   const load = await ReplicaLoad.connect(cluster.addresses, clients, seed);
   try {
     load.start();
@@ -123,6 +126,8 @@ async function killAndKill(
     const viewBefore = await viewOf(cluster);
     load.takeGap();
     await cluster.kill(replica);
+    // A process that starts needs the machine that the others are to go on with.
+    await pause(DOWN_MS);
     await cluster.restart(replica);
     if (!isHasty) await cluster.ready();
     const backMs = isHasty ? 0 : performance.now() - beganMs;

@@ -1,6 +1,6 @@
 /**
  * One replica in a process of its own, for `ReplicaProcesses`:
- * `serve-replica.ts ENGINE MACHINE start --addresses=… FOLDER/NUMBER`. The number is the replica's.
+ * `serve-replica.ts ENGINE MACHINE start --addresses=… [--development] FOLDER/NUMBER`. The number is the replica's.
  * Ends on SIGTERM, and when the process that started it is gone.
  */
 import { Socket } from 'node:net';
@@ -11,7 +11,10 @@ import { machineNamed } from './replica-machines.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { addresses: { type: 'string', default: '' } },
+  options: {
+    addresses: { type: 'string', default: '' },
+    development: { type: 'boolean', default: false },
+  },
 });
 const [engine = '', machine = '', , directory = ''] = positionals;
 watchParent();
@@ -21,6 +24,7 @@ const replica = await startReplica({
   addresses: values.addresses,
   replica: Number(basename(directory)),
   directory,
+  development: values.development,
   log: ({ level, event, message }) => {
     if (level !== 'debug') process.stderr.write(`${level} ${event}: ${message}\n`);
   },
