@@ -25,8 +25,8 @@ export function addressText(address: Address): string {
 }
 
 /**
- * A list of 1 to `max` addresses (6), in the order of the replicas. Port 0 (the system chooses) is allowed
- * for a single address only: nobody could know the others.
+ * A list of 1 to `max` addresses (6), in the order of the replicas. Port 0 (the system chooses) is
+ * allowed for a single address only: nobody could know the others.
  * @throws AddressError
  */
 export function parseAddresses(text: string, max: number = ADDRESSES_MAX): Address[] {
