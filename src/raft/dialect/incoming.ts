@@ -45,7 +45,7 @@ interface Completed {
   readonly peer: number;
   readonly id: number;
   readonly request: Request;
-  readonly untilMs: number;
+  untilMs: number;
 }
 
 /** The engine's message when all is there, `null` before; `undefined`: malformed. */
@@ -87,7 +87,10 @@ export class Incoming {
   /** Begins or goes on. */
   onOffer(peer: number, frame: Frame, bytes: Uint8Array, nowMs: number): Outcome {
     const completed = this.#completed;
-    if (completed?.peer === peer && completed.id === frame.id) return completed.request;
+    if (completed?.peer === peer && completed.id === frame.id) {
+      completed.untilMs = nowMs + COMPLETED_MS;
+      return completed.request;
+    }
     const request = readMessage(bytes, HEADER_SIZE, readSize(bytes));
     if (request?.type !== 'install-snapshot-request' || request.snapshot.data !== null) {
       return undefined;

@@ -52,8 +52,10 @@ test('transfer: without an answer the engine is told again, without the pieces',
   const request = installOf(20, 3 * UNIT);
   world.send(0, 1, request);
   world.run(COMPLETED_MS);
+  world.send(0, 1, { ...request });
+  world.run(4 * COMPLETED_MS);
   const told = world.messages(1, 'install-snapshot-request');
-  assert(told.length > 1);
+  assert(told.length > 8);
   assertTold(world, 1, new Array(told.length).fill(request));
   assert.equal(world.kinds.get('piece'), 3);
 });
@@ -143,6 +145,46 @@ test('transfer: a newer term takes the place at once, on both sides', () => {
   assertTold(world, 1, [request]);
   world.send(0, 2, { type: 'vote-reply', term: 4, vote: '2', isPreVote: false });
   assert.equal(world.dialects[0].snapshotsSending, 0);
+});
+
+test('transfer: what was said in an older term is forgotten when the engine knows a newer', () => {
+  const world = new World({ delayMs: 20, filter: untilPiece(3) });
+  world.send(0, 1, installOf(20, 40 * UNIT));
+  world.run(100);
+  assert.notEqual(world.dialects[1].snapshotReceiving, null);
+  world.send(1, 2, { type: 'vote-reply', term: 4, vote: '2', isPreVote: false });
+  assert.equal(world.dialects[1].snapshotReceiving, null);
+});
+
+test('transfer: late pieces of one leader are not taken for those of the next', () => {
+  for (let seed = 1; seed <= 30; seed++) {
+    const world = new World({ seed, delayMs: 80, isSameSeed: true });
+    world.send(0, 1, installOf(20, 6 * UNIT, 3));
+    world.run(60);
+    const request = installOf(20, 6 * UNIT, 4);
+    world.send(2, 1, request);
+    world.run(20_000);
+    assertLast(world, 1, request);
+  }
+});
+
+test('transfer: who asks for pieces of one snapshot does not get those of another', () => {
+  let offers = 0;
+  let pieces = 0;
+  const world = new World({
+    // The first offer gets through and two pieces of what follows; then the next is offered.
+    filter: ({ kind }) => {
+      if (kind === 'offer') offers++;
+      if (kind === 'piece') pieces++;
+      return (kind !== 'offer' || offers === 1) && (kind !== 'piece' || pieces !== 3);
+    },
+  });
+  world.send(0, 1, installOf(20, 3 * UNIT));
+  world.run(5);
+  world.dialects[0].onPeerDown(1);
+  world.send(0, 1, installOf(21, 3 * UNIT));
+  world.run(TRANSFER_SILENCE_MS / 2);
+  assertTold(world, 1, []);
 });
 
 test('transfer: an offer of an older term, or of another in the same, disturbs nothing', () => {

@@ -30,6 +30,8 @@ export interface WorldOptions {
   /** Most, ms; frames overtake each other unless it is 0. */
   readonly delayMs?: number;
   readonly requestSlots?: number;
+  /** All draw the same, so that the numbers of their transfers are the same. */
+  readonly isSameSeed?: boolean;
   /** Called for each frame that enters a link; false: it is lost. */
   readonly filter?: (frame: Frame, from: number, to: number) => boolean;
 }
@@ -55,7 +57,9 @@ export class World {
   constructor(options: WorldOptions = {}) {
     this.#options = options;
     this.#prng = new Prng(options.seed ?? 1);
-    for (let replica = 0; replica < (options.count ?? 3); replica++) this.#start(replica, 1);
+    for (let replica = 0; replica < (options.count ?? 3); replica++) {
+      this.#start(replica, options.isSameSeed === true ? 1 : 1 + replica);
+    }
   }
 
   send(from: number, to: number, message: Msg<Uint8Array>): void {
@@ -76,7 +80,7 @@ export class World {
   restart(replica: number): void {
     this.dialects[replica].endTurn();
     assert.equal(this.pools[replica].leaked(), 0);
-    this.#start(replica, this.nowMs + 2);
+    this.#start(replica, this.nowMs + 10);
   }
 
   /** Runs until nothing is on the way and nothing due before `untilMs`. */
