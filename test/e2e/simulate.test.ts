@@ -22,9 +22,22 @@ test('several seeds run on several threads and are summed up', async () => {
   assert.match(stdout, /^6 seeds, 0 failed, \d+\.\d s, \d+ events\/s\nevents \d+ · /);
 });
 
+test('the other engine is simulated the same way', async () => {
+  const flags = ['--seed', '3', '--replica-count=3', '--machine=counter', '--trace'];
+  const { code, stdout, stderr } = await run(['simulate', 'raft', ...flags]);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^seed 3 passed: 3 replicas, (streams|datagrams), counter, /m);
+  assert.match(stdout, /^hash [0-9a-f]{16}$/m);
+  assert.match(stdout, /r\d\.\d+ +> peer-message +r\d raft append-request term \d+/);
+  assert.match(stdout, /snapshotsInstalled \d+|snapshotsMade \d+/);
+});
+
 test('what makes no sense is one line', async () => {
   for (const flags of [
-    ['raft'],
+    ['paxos'],
+    ['vsr', '--replica-count=7'],
+    ['raft', '--topology=ring'],
+    ['raft', '--performance'],
     ['vsr', '--seeds=5..1'],
     ['vsr', '--seed=1', '--seeds=1..2'],
     ['vsr', '--topology=tree'],

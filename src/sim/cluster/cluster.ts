@@ -21,6 +21,8 @@ const CONVERGENCE_NS = 120_000_000_000;
 const ANSWERS = ['replies', 'registers', 'repeatedReplies', 'evictions', 'refusals'] as const;
 /** How often somebody looks whether a state has been reached. */
 const LOOK_NS = 20_000_000;
+/** What was said before it was at peace may still be on its way for so many periods. */
+const PEACE_PERIODS = 5;
 /** A run that does more than this is going in circles. */
 const EVENTS_MAX = 2_000_000;
 
@@ -163,16 +165,19 @@ class ClusterRun {
     if (peace === undefined) return;
     const { world, all } = this.#cluster;
     const { coverage } = world;
-    const before = coverage.count('peerMessages');
-    const pulsesBefore = coverage.count('pulses');
-    const endNs = world.nowNs + peace.periodNs;
-    while (world.step(endNs)) this.#checkBusy();
-    const pulses = coverage.count('pulses') - pulsesBefore;
-    const messages = coverage.count('peerMessages') - before;
-    const messagesMax = peace.messagesMax + pulses * peace.messagesPerPulse;
-    check(messages <= messagesMax, 'liveness', () => {
-      return `${messages} messages in ${peace.periodNs / 1e6} ms of peace, not ${messagesMax}`;
-    });
+    for (let period = 1; ; period++) {
+      const before = coverage.count('peerMessages');
+      const pulsesBefore = coverage.count('pulses');
+      const endNs = world.nowNs + peace.periodNs;
+      while (world.step(endNs)) this.#checkBusy();
+      const pulses = coverage.count('pulses') - pulsesBefore;
+      const messages = coverage.count('peerMessages') - before;
+      const messagesMax = peace.messagesMax + pulses * peace.messagesPerPulse;
+      if (messages <= messagesMax) break;
+      check(period < PEACE_PERIODS, 'liveness', () => {
+        return `${messages} messages in ${peace.periodNs / 1e6} ms of peace, not ${messagesMax}`;
+      });
+    }
     this.#converge(all);
   }
 

@@ -101,6 +101,7 @@ export class RaftAudit implements ClusterAudit {
 
   /** A new life begins with what was promised in those before. */
   onStepped(replica: number, life: number): void {
+    if (this.#parts.replicaCount === 1) this.#lookAtFile(replica);
     if (this.#lives[replica] === life) return;
     this.#lives[replica] = life;
     if (life === 1) return;
@@ -134,6 +135,22 @@ export class RaftAudit implements ClusterAudit {
       this.#committed.checkFile(state, () => true, what);
     }
     this.#requests.check(history);
+  }
+
+  /** Who is alone tells nobody anything: what is durable is committed. */
+  #lookAtFile(replica: number): void {
+    const state = this.#files.durable(replica);
+    if (lastIndex(state) <= this.#committed.max) return;
+    const what = (): string => `r${replica}, alone, in term ${state.term}`;
+    for (const entry of state.entries) this.#seen.add(entry, null, what);
+    this.#committed.advance({
+      index: lastIndex(state),
+      term: state.term,
+      files: [state],
+      quorum: 1,
+      told: () => null,
+      what,
+    });
   }
 
   #onAppend(speech: Speech, request: AppendRequest<Uint8Array>): void {

@@ -20,6 +20,7 @@ import {
   readSize,
   readView,
 } from '../../wire/index.ts';
+import { raftText } from '../raft/message-text.ts';
 
 export function eventText(event: Event): string {
   switch (event.type) {
@@ -102,6 +103,8 @@ export function messageText(bytes: Uint8Array): string {
       return `${start} ${client(bytes, PingClientOffset.client)}`;
     case Command.prepare:
       return `${start} ${prepareText(bytes)}`;
+    case Command.raft:
+      return raftText(bytes);
     default: {
       const fields = peerFields[command];
       if (fields === undefined) return `${start} ${hash(bytes, Offset.checksum)}`;
