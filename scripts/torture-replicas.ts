@@ -8,8 +8,8 @@
  *     [--period=2000] [--seed=1] [--hasty] [--development]
  *     [--directory=FOLDER] [--keep] [--json]
  *
- * `--period`: ms from one kill to the next; longer where what was killed is not back by then, so
- * that one replica at a time is missing. `--hasty`: kills again even so. `--keep`: after a
+ * `--period`: ms from one kill to the next; up to five times that where what was killed is not back
+ * by then, so that one replica at a time is missing. `--hasty`: kills again even so. `--keep`: after a
  * failure the files of the replicas stay.
  */
 import { parseArgs } from 'node:util';
@@ -49,7 +49,7 @@ const result = await tortureReplicas({
   ...(values.directory === undefined ? {} : { directory: values.directory }),
   onKill: ({ replica, wasLeader, gapMs, backMs }) => {
     const who = wasLeader ? 'leader' : 'follower';
-    const back = backMs === 0 ? '' : `, back after ${backMs.toFixed(0)} ms`;
+    const back = backMs === null ? ', not back' : `, back after ${backMs.toFixed(0)} ms`;
     const gap = `${gapMs.toFixed(0)} ms without an answer`;
     process.stderr.write(`killed ${replica}, ${who}: ${gap}${back}\n`);
   },
@@ -59,11 +59,12 @@ for (const problem of result.problems) console.error(problem);
 if (!result.isLinearizable || result.problems.length > 0) process.exitCode = 1;
 
 function summary(done: TortureResult): string {
+  const notBack = done.kills.filter(({ backMs }) => backMs === null).length;
   const { failoverMs, kills, operations, unknown, notDone, sessionsLost, unclear } = done;
   const goalMs = GOALS_MS[done.engine];
   const verdict = failoverMs.median <= goalMs ? 'met' : 'MISSED';
   return [
-    `${done.engine}: ${done.seconds} s, ${done.clients} clients, ${kills.length} kills`,
+    `${done.engine}: ${done.seconds} s, ${done.clients} clients, ${kills.length} kills, ${notBack} not back at the next`,
     `${operations} operations (${Math.round(operations / done.seconds)}/s), all answered`,
     `${unknown} unknown, ${notDone} not done, ${sessionsLost} sessions lost`,
     done.isLinearizable ? 'linearizable' : `NOT linearizable (${unclear} keys unclear)`,

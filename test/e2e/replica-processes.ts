@@ -105,6 +105,21 @@ export class ReplicaProcesses {
     return this.#processes.ready(timeoutMs);
   }
 
+  /**
+   * Resolves when all follow one leader and none has executed `opsMax` operations less than
+   * another: with whether that was so within the limit.
+   */
+  async untilClose(opsMax: number, limitMs: number): Promise<boolean> {
+    const deadlineMs = performance.now() + limitMs;
+    for (;;) {
+      await this.ready();
+      const commits = (await this.statuses()).map((one) => Number(one?.['commitMin'] ?? 0));
+      if (Math.max(...commits) - Math.min(...commits) < opsMax) return true;
+      if (performance.now() > deadlineMs) return false;
+      await new Promise((done) => setTimeout(done, POLL_MS));
+    }
+  }
+
   /** SIGKILL. Resolves when the process is gone. */
   kill(replica: number): Promise<void> {
     return this.#processes.end(replica);

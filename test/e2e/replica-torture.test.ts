@@ -23,6 +23,6 @@ for (const engine of ENGINES) {
     assert.equal(result.isLinearizable, true);
     assert.equal(result.unknown, 0, 'resending is safe: every outcome is known');
     assert.ok(operations > 300, `${operations} operations`);
-    assert.ok(failoverMs.count >= 2, `${failoverMs.count} leaders were killed`);
+    assert.ok(failoverMs.count >= 1, `${failoverMs.count} leaders were killed`);
   });
 }
