@@ -131,6 +131,41 @@ test('auto: without an answer and without peers that understand, a real vote fol
   );
 });
 
+test('auto: half of a cluster is not enough to ask, nor to stand', () => {
+  const rounds = (hear: (alone: Alone) => void): boolean[] => {
+    const alone = new Alone(['a', 'b', 'c', 'd'], { preVote: 'auto' });
+    return [1, 2, 3, 4, 5].map(() => {
+      alone.nowMs += 2000;
+      const [request] = ofType(alone.timeout('election'), 'vote-request');
+      assert(request?.type === 'vote-request');
+      hear(alone);
+      return request.isPreVote;
+    });
+  };
+  const granted = (alone: Alone): void => {
+    const { term } = alone.node.inside.member;
+    alone.hear('b', { type: 'vote-reply', term, vote: 'a', isPreVote: true });
+  };
+  // b grants each time, c and d are old: they only know real votes, and move the term with them.
+  let term = 4;
+  const stands = (alone: Alone): void => {
+    granted(alone);
+    const request = { type: 'vote-request', term: term++, lastIndex: 0, lastTerm: 0 } as const;
+    alone.hear('c', { ...request, isTransfer: false, isPreVote: false });
+  };
+  assert.deepEqual(rounds(stands), [true, true, true, false, false]);
+  // c and d are not there at all: to stand would only move terms.
+  const isCut = (alone: Alone): void => {
+    granted(alone);
+    for (const peer of ['c', 'd']) {
+      if (alone.node.engine.status().servers.some((one) => one.id === peer && one.isConnected)) {
+        alone.step({ type: 'disconnected', peer });
+      }
+    }
+  };
+  assert.deepEqual(rounds(isCut), [true, true, true, true, true]);
+});
+
 test('a leader of four goes on with two answers and not with one', () => {
   for (const [answers, leads] of [
     [['b', 'c'], true],

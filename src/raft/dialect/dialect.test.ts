@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { Prng } from '../../stdx/index.ts';
 import { HEADER_SIZE, type Message, readSize } from '../../wire/index.ts';
 import type { AppendRequest, Msg } from '../message.ts';
+import { Assemblies } from './assembly.ts';
 import { appendBytesMax } from './dialect.ts';
-import { newFrame, readFrame, sealFrame } from './frame.ts';
+import { type Frame, newFrame, readFrame, sealFrame } from './frame.ts';
 import { messageSize, writeMessage } from './message-codec.ts';
 import { anyMessage } from './samples-test-helper.ts';
 import { appendOf, CLUSTER, dataEntry, installOf, UNIT, World } from './world-test-helper.ts';
@@ -99,6 +100,7 @@ test('dialect: an append that does not fit is cut between entries', () => {
         last = { index: (append.entries.at(-1) as { index: number }).index, term: 3 };
       }
       const bytes = sizes.reduce((sum, size) => sum + size, 0);
+      assert.equal(world.dialects[0].counters.parted, 0);
       assert(appends.length <= 1 + Math.ceil((2 * bytes) / (UNIT - 1000)));
       world.settle();
     }),
@@ -140,6 +142,20 @@ test('dialect: one entry larger than a slot goes in parts, whatever happens to t
     world.settle();
   }
   assert(seen.whole > 50 && seen.lost > 20, JSON.stringify(seen));
+});
+
+test('dialect: parts from before a link was lost are not waited for', () => {
+  const [unit, total] = [2048, 3000];
+  const part = (offset: number): Frame => {
+    return { kind: 'message', flags: 0, id: 7, unit, offset, total };
+  };
+  const bytes = new Uint8Array(unit);
+  for (const isLost of [false, true]) {
+    const assemblies = new Assemblies();
+    assert.equal(assemblies.add(1, part(0), bytes, 0), null);
+    if (isLost) assemblies.forget(1);
+    assert.equal(assemblies.add(1, part(unit), bytes, 0)?.length, isLost ? undefined : total);
+  }
 });
 
 test('dialect: what finds no slot, or is too large, is dropped and counted', () => {

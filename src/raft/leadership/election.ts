@@ -21,7 +21,7 @@ export class Election<T> {
   readonly #parts: Parts<T>;
   readonly #votes: Map<ServerId, ServerId> = new Map();
   #isPreVote: boolean = false;
-  /** Pre-votes in a row that nobody granted and no leader ended. */
+  /** Pre-votes in a row that came to nothing: no majority granted them, no leader ended them. */
   #unansweredRounds: number = 0;
   /** When an append or a snapshot of the current leader came last. */
   #leaderContactMs: number = Number.NEGATIVE_INFINITY;
@@ -193,7 +193,7 @@ export class Election<T> {
       this.#reason = isTransfer ? 'leadership_transfer' : 'timeout';
     }
     this.#isPreVote = isPreVote;
-    this.#unansweredRounds = isPreVote ? this.#unansweredRounds + 1 : 0;
+    if (isPreVote) this.#unansweredRounds++;
     this.#votes.clear();
     this.#votes.set(member.id, member.id);
     this.resetDeadline();
@@ -218,31 +218,33 @@ export class Election<T> {
     for (const [voter, vote] of this.#votes) {
       if (vote === member.id && log.servers.has(voter)) granted++;
     }
-    if (granted > 1) this.#unansweredRounds = 0;
     if (granted < majority(log.servers.size)) return;
+    this.#unansweredRounds = 0;
     if (this.#isPreVote) {
       this.#begin(false, false, false);
       return;
     }
     this.#wonMs = outbox.nowMs;
-    this.#unansweredRounds = 0;
     this.#parts.leader.open();
   }
 
   /**
    * `auto`: silence alone proves nothing, since peers that hear a leader or have a newer log are
    * silent too. Only while those that are connected and understand are no majority with this
-   * server, and after some rounds, is it better not to ask.
+   * server, those that are connected are one, and after some rounds, is it better not to ask.
    */
   #isPreVoteHopeless(): boolean {
     const { policy, log, member, sessions } = this.#parts;
     if (policy.preVote !== 'auto' || this.#unansweredRounds < PRE_VOTE_ROUNDS_MAX) return false;
+    let connected = 1;
     let capable = 1;
     for (const peer of log.servers.keys()) {
-      if (peer === member.id) continue;
-      if (this.#capable.has(peer) && sessions.isConnected(peer)) capable++;
+      if (peer === member.id || !sessions.isConnected(peer)) continue;
+      connected++;
+      if (this.#capable.has(peer)) capable++;
     }
-    return capable < majority(log.servers.size);
+    const needed = majority(log.servers.size);
+    return capable < needed && connected >= needed;
   }
 
   #reply(to: ServerId, vote: ServerId, isPreVote: boolean): void {
