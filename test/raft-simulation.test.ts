@@ -40,8 +40,8 @@ test(`${SEEDS} simulated Raft clusters`, async (t) => {
   await t.test('clusters are of 3, 5 and 7 members, and of every machine', () => {
     const sizes = new Set(results.map(({ replicaCount }) => replicaCount));
     const machines = new Set(results.map(({ machine }) => machine));
-    assert.deepEqual([...sizes].sort(), [3, 5, 7]);
-    assert.deepEqual([...machines].sort(), ['counter', 'key-value', 'ledger']);
+    assert.deepEqual(sizes, new Set([3, 5, 7]));
+    assert.deepEqual(machines, new Set(['counter', 'key-value', 'ledger']));
   });
 
   await t.test('nothing that the simulator claims to do never happens', () => {

@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { EXAMPLES } from '../examples.ts';
-import { readPins } from '../simulation-pins.ts';
+import { raftPinsPath, readPins } from '../simulation-pins.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** The oldest line that `engines` promises, exactly. */
@@ -107,14 +107,18 @@ test('roundelay version and the snippet run on both Nodes', () => {
 test('a simulated cluster is the same run on both Nodes, and the one that is pinned', () => {
   const app = join(folder, 'app');
   for (const [name, node] of nodes()) {
-    for (const { seed, hash } of readPins()) {
-      const parameters = ['simulate', 'vsr', '--seed', String(seed)];
+    const pins = [
+      ...readPins().map((pin) => ({ ...pin, protocol: 'vsr' })),
+      ...readPins(raftPinsPath).map((pin) => ({ ...pin, protocol: 'raft' })),
+    ];
+    for (const { protocol, seed, hash } of pins) {
+      const parameters = ['simulate', protocol, '--seed', String(seed)];
       const text = run(node, ['node_modules/roundelay/bin/roundelay.js', ...parameters], app);
       const found = /^hash ([0-9a-f]{16})$/m.exec(text)?.[1];
       assert.equal(
         found,
         hash,
-        `${name}, seed ${seed} (after a change that is meant: npm run pin)`,
+        `${name}, ${protocol} seed ${seed} (after a change that is meant: npm run pin)`,
       );
     }
   }

@@ -42,6 +42,8 @@ const TEARS = ['noise', 'zeros', 'prefix', 'bit'] as const;
 export class SectorStore {
   readonly #seed: number;
   readonly #sectors: Map<number, Sector> = new Map();
+  /** What was read of sectors that nobody wrote. */
+  readonly #noises: Map<number, Uint8Array> = new Map();
   /** Sectors with cached versions; a flush visits these alone. */
   readonly #cachedIndexes: Set<number> = new Set();
   #sizeBytes: number = 0;
@@ -209,9 +211,14 @@ export class SectorStore {
     return sector?.cached.at(-1) ?? sector?.durable ?? this.#noise(index);
   }
 
+  /** Borrowed; the same each time. */
   #noise(index: number): Uint8Array {
-    const bytes = new Uint8Array(SECTOR_SIZE);
-    new Prng(this.#seed, (0x6e6f6973 ^ index) >>> 0).fill(bytes);
+    let bytes = this.#noises.get(index);
+    if (bytes === undefined) {
+      bytes = new Uint8Array(SECTOR_SIZE);
+      new Prng(this.#seed, (0x6e6f6973 ^ index) >>> 0).fill(bytes);
+      this.#noises.set(index, bytes);
+    }
     return bytes;
   }
 }

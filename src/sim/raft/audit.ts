@@ -264,6 +264,7 @@ export class RaftAudit implements ClusterAudit {
   }
 
   #checkTerm(replica: number, term: number, what: What): void {
+    if (this.#files.termKnown(replica) >= term) return;
     const state = this.#files.durable(replica);
     check(state.term >= term, 'view', () => `${what()}: its file is in term ${state.term}`);
   }

@@ -57,6 +57,11 @@ export class RaftFiles {
     return state;
   }
 
+  /** The highest term that was ever found to be durable there: a term never goes back. */
+  termKnown(replica: number): number {
+    return this.#durable[replica]?.state.term ?? 0;
+  }
+
   /** As it is. */
   now(replica: number): RaftFileState {
     const read = this.#parts.file(replica);

@@ -15,7 +15,7 @@ import { type RaftSwarmOptions, raftSwarm } from './swarm.ts';
 
 type RaftPlant = (parts: Parts<Uint8Array>) => void;
 
-const SEEDS = 60;
+const SEEDS = 30;
 
 /** What the first seed that fails finds. */
 function caught(
@@ -49,6 +49,11 @@ const RAFT_PLANTS: readonly [string, readonly FailureCode[], RaftPlant][] = [
     'entries are acknowledged before they are durable',
     ['not-durable'],
     PLANTS['acknowledgement before the sync'],
+  ],
+  [
+    'what is of an older term is committed by being counted',
+    ['not-durable'],
+    PLANTS["an older term's entry is committed by counting"],
   ],
   [
     'what was cut off still counts as durable',
