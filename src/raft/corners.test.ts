@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Alone, ofType } from './alone-test-helper.ts';
 import type { Entry } from './entry.ts';
 import type { AppendRequest } from './message.ts';
-import type { Payload } from './node-test-helper.ts';
+import { addressOf, type Payload } from './node-test-helper.ts';
 
 const noop = (index: number, term: number): Entry<Payload> => ({ index, term, kind: 'noop' });
 
@@ -119,5 +119,84 @@ test('a server of doubtful membership that cannot ask first takes its time', () 
     const { deadlines, member } = alone.node.inside;
     assert(!member.isJoining, 'its own log names it');
     assert.equal(deadlines.at('election'), timers * 1000);
+  }
+});
+
+const dismissal = (target: string) =>
+  ({ type: 'remove-server-reply', success: true, target }) as const;
+
+test('who is told unasked that it is out believes it only when it has no reason not to', () => {
+  const phaseAfter = (target: string, prepare: (alone: Alone) => void): string => {
+    const alone = new Alone(['a', 'b', 'c']);
+    alone.nowMs = 10_000;
+    prepare(alone);
+    alone.hear('b', dismissal(target));
+    return alone.node.inside.member.phase;
+  };
+  assert.equal(
+    phaseAfter('a', (alone) => alone.timeout('election')),
+    'left',
+  );
+  assert.equal(
+    phaseAfter('b', (alone) => alone.timeout('election')),
+    'member',
+    'about another',
+  );
+  assert.equal(
+    phaseAfter('a', (alone) => alone.hear('b', append(1, [noop(2, 1)]))),
+    'member',
+    'it hears a leader',
+  );
+  assert.equal(
+    phaseAfter('a', (alone) => alone.lead()),
+    'member',
+    'it leads',
+  );
+});
+
+test('who was never in is not told that it is out, but goes on asking', () => {
+  const alone = new Alone(['a', 'b', 'c'], {}, 'd');
+  const servers = new Map(['a', 'b', 'c', 'd'].map((id) => [id, addressOf(id)]));
+  const config: Entry<Payload> = { index: 2, term: 1, kind: 'config', servers };
+  alone.hear('b', { ...append(1, [config]), leaderCommit: 1 });
+  alone.hear('b', { type: 'add-server-reply', success: true, remotes: [] });
+  alone.nowMs = 20_000;
+  alone.timeout('election');
+  assert.deepEqual(
+    [alone.node.inside.member.phase, alone.node.inside.member.role],
+    ['member', 'candidate'],
+  );
+  alone.hear('b', dismissal('d'));
+  assert.equal(alone.node.inside.member.phase, 'member');
+});
+
+test('an outsider is one whose log ends where it is known that it is out', () => {
+  const without = new Map(['a', 'b'].map((id) => [id, addressOf(id)]));
+  const config: Entry<Payload> = { index: 3, term: 2, kind: 'config', servers: without };
+  const ask = { type: 'vote-request', term: 9, isTransfer: false, isPreVote: true } as const;
+  for (const [isCommitted, lastTerm, lastIndex, isOut] of [
+    [true, 1, 2, true],
+    [true, 1, 20, true],
+    [true, 2, 3, true],
+    // It may have been let in again, by what is not here.
+    [true, 2, 4, false],
+    [true, 3, 3, false],
+    // Nothing is certain yet.
+    [false, 1, 2, false],
+  ] as const) {
+    const alone = new Alone(['a', 'b', 'c']);
+    const leaderCommit = isCommitted ? 3 : 2;
+    alone.hear('b', { ...append(1, [noop(2, 1), config]), term: 2, leaderCommit });
+    alone.nowMs = 10_000;
+    const sent = alone.hear('c', { ...ask, lastTerm, lastIndex });
+    const [reply] = ofType(sent, 'remove-server-reply');
+    const what = `${isCommitted} ${lastTerm} ${lastIndex}`;
+    assert.equal(
+      reply?.type === 'remove-server-reply' ? reply.target : null,
+      isOut ? 'c' : null,
+      what,
+    );
+    // Its term is nobody's business either.
+    assert.equal(alone.node.inside.member.term, isOut ? 2 : 9, what);
   }
 });

@@ -47,6 +47,7 @@ export function fuzz(options: FuzzOptions): FuzzSummary {
   world.run(5 * TIMER_MS);
   checkPeace(world);
   checkQuiet(world);
+  checkOutsiders(world, leader);
   const { checker, steps } = world;
   assert(checker.successes > 0, 'nothing was ever done');
   return {
@@ -115,6 +116,20 @@ function checkMembers(world: World, leader: Node, unwanted: ReadonlySet<ServerId
     const { phase, remotes } = node.engine.status();
     const asksInVain = !remotes.some((address) => addresses.has(address));
     assert(phase === 'joining' && asksInVain, `${node.id} is ${phase}, and out`);
+  }
+}
+
+/** Nobody who was removed goes on believing that it is in, if it knows anybody who knows better. */
+function checkOutsiders(world: World, leader: Node): void {
+  const { servers } = leader.inside.log;
+  for (const node of world.nodes.values()) {
+    if (!node.isUp || servers.has(node.id)) continue;
+    const { phase } = node.engine.status();
+    const knows = [...node.inside.log.servers].some(([id, address]) => servers.get(id) === address);
+    assert(
+      !knows || (phase !== 'member' && phase !== 'leaving'),
+      `${node.id} is ${phase}, and out`,
+    );
   }
 }
 

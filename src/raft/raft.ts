@@ -225,8 +225,12 @@ export class Raft<T> {
 
   /** The gate that every message passes: disruption, then term, then the part it is for. */
   #onMessage(from: ServerId, message: Msg<T>): void {
-    const { member, election, outbox, follower } = this.#parts;
+    const { member, election, outbox, follower, changes } = this.#parts;
     this.#lastMessageMs.set(from, outbox.nowMs);
+    if (message.type === 'vote-request' && changes.isOutsider(from, message)) {
+      changes.dismiss(from);
+      return;
+    }
     if (message.type === 'vote-request' && election.isDisruptive(message)) {
       election.refuse(from, message);
       return;

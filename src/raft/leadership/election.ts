@@ -65,7 +65,8 @@ export class Election<T> {
 
   onDeadline(): void {
     const { member, leader, log } = this.#parts;
-    if (member.isJoining || member.isStopped) return;
+    // Whoever is being let in is needed for a quorum as soon as the log names it.
+    if (member.isStopped || (member.isJoining && !log.servers.has(member.id))) return;
     if (!member.isLeader) {
       this.start({ isTransfer: false });
     } else if (leader.takeContacts() >= contactsNeeded(log.servers.size)) {
@@ -124,10 +125,15 @@ export class Election<T> {
 
   /** A vote request that is not to be looked at: it would depose a leader that is fine. */
   isDisruptive(request: VoteRequest): boolean {
-    const { member, outbox, electionTimer } = this.#parts;
+    const { member } = this.#parts;
     if (request.isTransfer) return false;
     if (member.isLeader) return true;
-    if (member.role === 'candidate') return false;
+    return member.role !== 'candidate' && this.hearsLeader();
+  }
+
+  /** A leader has been heard within the last election timer. */
+  hearsLeader(): boolean {
+    const { outbox, electionTimer } = this.#parts;
     return outbox.nowMs < this.#leaderContactMs + electionTimer.currentMs;
   }
 

@@ -9,7 +9,7 @@
  */
 import type { ServerId, Servers } from '../entry.ts';
 import type { Token } from '../event.ts';
-import type { RemoveServerRequest } from '../message.ts';
+import type { RemoveServerRequest, VoteRequest } from '../message.ts';
 import { SERVERS_MAX } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { Progress } from '../replication/progress.ts';
@@ -132,6 +132,33 @@ export class Changes<T> {
 
   onRemoveRequest(from: ServerId, request: RemoveServerRequest): void {
     this.remove(request.server, { peer: from });
+  }
+
+  /**
+   * A candidate that is in no configuration any more, and whose log ends where that is known: what
+   * it takes for its membership is older than what is committed here. Whoever was being let in
+   * when it asked has a longer log, or is known as such.
+   */
+  isOutsider(candidate: ServerId, request: VoteRequest): boolean {
+    const { member, log, commits } = this.#parts;
+    const { index } = commits;
+    if (member.isJoining || index === 0 || this.#additions.has(candidate)) return false;
+    if (log.servers.has(candidate) || log.serversAt(index).has(candidate)) return false;
+    const term = log.termAt(index);
+    const { lastTerm, lastIndex } = request;
+    return lastTerm < term || (lastTerm === term && lastIndex <= index);
+  }
+
+  /** It was removed, and the word that it was got lost. */
+  dismiss(outsider: ServerId): void {
+    const comment = REASONS['already-not-in-cluster'];
+    const reply = {
+      type: 'remove-server-reply',
+      success: true,
+      target: outsider,
+      comment,
+    } as const;
+    this.#parts.storage.send(outsider, reply);
   }
 
   /** At the end of a step: begins the next change if it may. */

@@ -121,10 +121,20 @@ export class Joining<T> {
     const { outbox } = this.#parts;
     const { success, target } = reply;
     outbox.trace('info', 'remove-reply', { from, success, comment: reply.comment ?? '' });
-    if (!success || target !== null) return;
+    if (!success || (target !== null && !this.#isDismissal(target))) return;
     if (this.#leaveCommand !== null) outbox.complete(this.#leaveCommand, 'success');
     this.#parts.storage.note({ type: 'note', note: 'left' });
     this.#parts.stop('left');
+  }
+
+  /**
+   * Who is named is told unasked that it has been out for some time. It knows better while it hears
+   * a leader, and goes on asking to be let in if it has never been in.
+   */
+  #isDismissal(target: ServerId): boolean {
+    const { member, election } = this.#parts;
+    if (target !== member.id || member.isLeader || election.hearsLeader()) return false;
+    return !member.isJoining && this.isConfirmed();
   }
 
   #addRemotes(addresses: readonly string[]): void {
