@@ -130,6 +130,24 @@ test('codec: what contradicts itself is no message', () => {
   }
 });
 
+test('codec: no server has no name, and none has two addresses', () => {
+  const names = (...pairs: readonly (readonly [string, string])[]): Uint8Array =>
+    encodeRecord({
+      type: 'entry',
+      entry: { term: 1, index: 2, kind: 'config', servers: new Map(pairs) },
+    });
+  const bytes = names(['a', 'x'], ['b', 'y']);
+  assert.notEqual(decodeRecord(bytes), null);
+  const at = bytes.lastIndexOf(0x62);
+  const twice = bytes.slice();
+  twice[at] = 0x61;
+  assert.equal(decodeRecord(twice), null);
+  const nameless = [...bytes.slice(0, at - 2), 0, 0, ...bytes.slice(at + 1)];
+  assert.equal(decodeRecord(new Uint8Array(nameless)), null);
+  const vote = encodeRecord({ type: 'vote', term: 1, vote: 'a' });
+  assert.equal(decodeRecord(new Uint8Array([...vote.slice(0, 9), 0, 0])), null);
+});
+
 test('codec: the bytes are what they have always been', () => {
   const data = new Uint8Array([1, 2, 3]);
   const entry = { term: 2, index: 0x1_0000_0003, kind: 'data', eid: 'é', data, size: 3 } as const;

@@ -133,11 +133,12 @@ test('dialect: one entry larger than a slot goes in parts, whatever happens to t
     if (received.length > 0) seen.whole++;
     else seen.lost++;
     // What is left of a message that was lost does not disturb the next.
-    world.send(0, 1, { ...big, round: 1 });
+    const next = appendOf([dataEntry(3, 11, 3 * UNIT)], { round: 1 });
+    world.send(0, 1, next);
     world.run(40);
     for (const { message } of world.received[1]) {
       assert(message.type === 'append-request');
-      assert.deepEqual(message.entries, big.entries);
+      assert.deepEqual(message.entries, message.round === 1 ? next.entries : big.entries);
     }
     world.settle();
   }
@@ -190,6 +191,26 @@ test('dialect: frames that nobody of ours sends are counted and dropped', () => 
   assert(counters.malformed > 10_000, `${counters.malformed}`);
   assert(counters.received - counters.malformed > 1000);
   world.settle();
+});
+
+test('dialect: a part lies where parts may lie', () => {
+  const world = new World();
+  for (const [offset, size, isRight] of [
+    [0, 2048, true],
+    [2048, 952, true],
+    [2049, 951, false],
+    [1, 2048, false],
+    [4096, 1, false],
+    [2048, 951, false],
+    [2048, 953, false],
+  ] as const) {
+    const options = { pool: world.pools[1], cluster: CLUSTER, replica: 0, release: 1 };
+    const fields = { kind: 'message', flags: 0, unit: 2048, id: 9, offset, total: 3000 } as const;
+    const frame = newFrame(options, fields, size) as Message;
+    sealFrame(options, frame);
+    assert.equal(readFrame(frame.bytes, 0) !== null, isRight, `${offset} ${size}`);
+    world.pools[1].release(frame);
+  }
 });
 
 test('dialect: a frame from another replica than the link proves is none', () => {
