@@ -6,6 +6,8 @@ import { u64FromNumber } from '../../stdx/index.ts';
 import { createChecksum } from '../../wire/index.ts';
 import { simulateCluster } from '../cluster/cluster.ts';
 import { clusterQuorums } from '../cluster/cluster-swarm.ts';
+import { raftSetup } from '../raft/setup.ts';
+import { raftQuorums } from '../raft/swarm.ts';
 import { GEOMETRY_SMALL, replicaSetup } from '../replica-setup.ts';
 import { simulateSingle } from '../single.ts';
 import { toySetup } from '../toy-engine-test-helper.ts';
@@ -32,20 +34,24 @@ for (const shared of sharedCases) {
     const requests = shared.rows.length;
     const single = simulateSingle({ seed: 1, engine: toySetup(), subject, requests, clients: 1 });
     assert.equal(single.failure, null, single.failure?.message);
-    const setup = { geometry: GEOMETRY_SMALL, replicaCount: 3 } as const;
-    const cluster = simulateCluster({
-      seed: 1,
-      replicaCount: 3,
-      engine: (replica) => replicaSetup({ ...setup, replica }),
-      quorums: clusterQuorums(3),
-      subject,
-      clients: 1,
-      requests,
-      siteFaults: [{ crashes: 1 }, { crashes: 1 }, { crashes: 1 }],
-    });
-    assert.equal(cluster.failure, null, cluster.failure?.message);
-    assert.equal(cluster.coverage.count('testimonies'), 1);
-    assert.ok(cluster.coverage.count('crashes') >= 3);
+    for (const { engine, quorums } of [
+      { engine: replicaSetup, quorums: clusterQuorums(3) },
+      { engine: raftSetup, quorums: raftQuorums(3) },
+    ]) {
+      const cluster = simulateCluster({
+        seed: 1,
+        replicaCount: 3,
+        engine: (replica) => engine({ replicaCount: 3, replica }),
+        quorums,
+        subject,
+        clients: 1,
+        requests,
+        siteFaults: [{ crashes: 1 }, { crashes: 1 }, { crashes: 1 }],
+      });
+      assert.equal(cluster.failure, null, cluster.failure?.message);
+      assert.equal(cluster.coverage.count('testimonies'), 1);
+      assert.ok(cluster.coverage.count('crashes') >= 3);
+    }
   });
 }
 
