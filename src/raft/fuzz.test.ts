@@ -33,6 +33,7 @@ test(`clusters ${from} to ${to} survive their trouble`, () => {
 /** What was found in longer trouble: seed, milliseconds of trouble, and what was wrong. */
 const pins = [
   [934, 2500, 'a newcomer alone has the end of the log'],
+  [2024, 2500, 'who leaves takes a removal for done that is not committed'],
   [60325, 5000, 'a late election in an old term'],
   [70004, 5000, 'a denial that came twice'],
   [70046, 5000, 'half of a cluster knows pre-votes, half does not'],

@@ -258,7 +258,11 @@ export class Changes<T> {
       this.#parts.sessions.reconcile();
       return 'success';
     }
-    if (!log.servers.has(id)) return 'already-not-in-cluster';
+    if (!log.servers.has(id)) {
+      // Only what is committed is for ever: the entry that takes it out may be cut off.
+      const isOut = !log.serversAt(this.#parts.commits.index).has(id);
+      return isOut ? 'already-not-in-cluster' : 'committing';
+    }
     const staying = [...log.servers.keys()].filter((one) => !this.#removals.has(one));
     return staying.length <= 1 ? 'would-be-empty' : null;
   }
