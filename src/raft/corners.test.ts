@@ -200,3 +200,17 @@ test('an outsider is one whose log ends where it is known that it is out', () =>
     assert.equal(alone.node.inside.member.term, isOut ? 2 : 9, what);
   }
 });
+
+test('who sees in the log that it was removed leaves, as soon as that is committed', () => {
+  const without = new Map(['b', 'c'].map((id) => [id, addressOf(id)]));
+  const config: Entry<Payload> = { index: 3, term: 1, kind: 'config', servers: without };
+  const alone = new Alone(['a', 'b', 'c']);
+  const request = append(1, [noop(2, 1), config, noop(4, 1)]);
+  assert.equal(ofType(alone.hear('b', { ...request, leaderCommit: 2 }), 'append-reply').length, 1);
+  assert.equal(alone.node.inside.member.phase, 'member');
+  const effects = alone.node.step({ type: 'message', peer: 'b', message: request }, alone.nowMs);
+  assert.equal(alone.node.inside.member.phase, 'left');
+  const records = effects.flatMap((one) => (one.type === 'append' ? one.records : []));
+  assert.deepEqual(records, [{ type: 'note', note: 'left' }]);
+  assert(effects.every((effect) => effect.type !== 'send'));
+});

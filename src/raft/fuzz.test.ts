@@ -36,6 +36,7 @@ const pins = [
   [2024, 2500, 'who leaves takes a removal for done that is not committed'],
   [60325, 5000, 'a late election in an old term'],
   [70004, 5000, 'a denial that came twice'],
+  [75246, 5000, 'who was removed unawares asks to be let in, and sees in the log that it is out'],
   [70046, 5000, 'half of a cluster knows pre-votes, half does not'],
 ] as const;
 

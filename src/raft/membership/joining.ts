@@ -122,8 +122,14 @@ export class Joining<T> {
     const { success, target } = reply;
     outbox.trace('info', 'remove-reply', { from, success, comment: reply.comment ?? '' });
     if (!success || (target !== null && !this.#isDismissal(target))) return;
+    this.onRemoved();
+  }
+
+  /** Out for ever: somebody has said so, or the log does, which it hardly ever comes to see. */
+  onRemoved(): void {
+    const { outbox, storage } = this.#parts;
     if (this.#leaveCommand !== null) outbox.complete(this.#leaveCommand, 'success');
-    this.#parts.storage.note({ type: 'note', note: 'left' });
+    storage.note({ type: 'note', note: 'left' });
     this.#parts.stop('left');
   }
 

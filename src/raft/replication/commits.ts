@@ -88,22 +88,25 @@ export class Commits<T> {
   }
 
   #commitTo(index: number): void {
-    const { log, storage } = this.#parts;
+    const { log, storage, member } = this.#parts;
     assert(index > this.#index && index <= log.last, 'Commits: not ahead of the commit index');
     const from = this.#index + 1;
     this.#index = index;
     this.deliver();
-    for (let i = from; i <= index; i++) this.#onCommitted(log.at(i));
-    storage.note({ type: 'commit', index });
+    for (let i = from; i <= index && !member.isStopped; i++) this.#onCommitted(log.at(i));
+    if (!member.isStopped) storage.note({ type: 'commit', index });
   }
 
   #onCommitted(entry: Entry<T>): void {
-    const { commands, electionTimer, changes, joining, member, outbox } = this.#parts;
+    const { commands, electionTimer, changes, joining, member, outbox, log } = this.#parts;
     commands.onCommitted(entry.index, entry.kind === 'data' ? entry.eid : null);
     if (entry.kind === 'timer') electionTimer.onCommitted(entry.electionTimerMs);
     if (entry.kind !== 'config') return;
     outbox.trace('info', 'configuration', { index: entry.index, servers: entry.servers.size });
     if (member.isJoining && entry.servers.has(member.id)) joining.complete();
     if (member.isLeader) changes.onConfigCommitted(entry.servers);
+    else if (!entry.servers.has(member.id) && log.serversAt(entry.index - 1).has(member.id)) {
+      joining.onRemoved();
+    }
   }
 }

@@ -48,6 +48,8 @@ export class Follower<T> {
     }
     const hasNews = this.#take(tail.entries);
     commits.follow(Math.min(request.leaderCommit, request.prevIndex + request.entries.length));
+    // Its own removal may have been among what is committed.
+    if (member.isStopped) return;
     this.#reply(from, request, 'ok', hasNews ? 'log updated' : 'no change');
   }
 

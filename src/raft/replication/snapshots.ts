@@ -96,6 +96,7 @@ export class Snapshots<T> {
       if (this.isPrefix(snapshot)) commits.follow(snapshot.index);
       else this.#install(snapshot);
     }
+    if (member.isStopped) return;
     const reply: InstallSnapshotReply = {
       type: 'install-snapshot-reply',
       term: member.term,
