@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Alone, ofType } from './alone-test-helper.ts';
 import type { Entry } from './entry.ts';
-import type { AppendRequest } from './message.ts';
+import type { AppendRequest, Msg } from './message.ts';
 import { addressOf, type Payload } from './node-test-helper.ts';
 
 const noop = (index: number, term: number): Entry<Payload> => ({ index, term, kind: 'noop' });
@@ -213,4 +213,29 @@ test('who sees in the log that it was removed leaves, as soon as that is committ
   const records = effects.flatMap((one) => (one.type === 'append' ? one.records : []));
   assert.deepEqual(records, [{ type: 'note', note: 'left' }]);
   assert(effects.every((effect) => effect.type !== 'send'));
+});
+
+test('while a snapshot is on its way, heartbeats go on and count, and none is sent again', () => {
+  const leader = new Alone(['a', 'b', 'c'], { snapshotRetryTimers: 0 });
+  leader.lead();
+  leader.reply('b', 2);
+  leader.snapshot();
+  const sent = leader.reply('c', 2, { logEnd: 1 });
+  assert.equal(ofType(sent, 'install-snapshot-request').length, 1);
+  const follower = new Alone(['a', 'b', 'c'], {}, 'c');
+  for (let i = 0; i < 100; i++) {
+    leader.nowMs += 333;
+    follower.nowMs += 333;
+    const pings = [...leader.timeout('ping'), ...leader.timeout('upkeep')];
+    assert.equal(ofType(pings, 'install-snapshot-request').length, 0);
+    const [ping] = ofType(pings, 'append-request').filter(({ to }) => to === 'c');
+    const [answer] = ofType(follower.hear('a', ping as Msg<Payload>), 'append-reply');
+    assert(answer?.type === 'append-reply');
+    assert.equal(answer.result, 'inconsistency');
+    assert((follower.node.inside.deadlines.at('election') ?? 0) >= follower.nowMs + 1000);
+    leader.hear('c', answer as Msg<Payload>);
+    // Only the one that waits for its snapshot is heard.
+    if (i % 3 === 2) leader.timeout('election');
+    assert(leader.node.inside.member.isLeader);
+  }
 });

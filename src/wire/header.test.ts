@@ -159,7 +159,10 @@ test('known commands are those of a current release and our own', () => {
   const known = Array.from({ length: 256 }, (_, i) => i).filter(isKnownCommand);
   assert.deepEqual(
     known,
-    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 24, 128, 129, 130, 131],
+    [
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 24, 128, 129, 130, 131,
+      132,
+    ],
   );
   assert.equal(commandName(99), 'unknown');
   assert.equal(commandName(0), 'unknown');

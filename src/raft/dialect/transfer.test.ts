@@ -104,7 +104,7 @@ test('transfer: the same once more goes on where it is', () => {
   assert.equal(world.kinds.get('piece'), 40);
 });
 
-test('transfer: a newer snapshot waits while the older is asked for, and then takes its place', () => {
+test('transfer: a newer snapshot waits while the older is asked for', () => {
   const world = new World({ delayMs: 20 });
   const [older, newer] = [installOf(20, 40 * UNIT), installOf(30, 40 * UNIT)];
   world.send(0, 1, older);
@@ -214,7 +214,7 @@ test('transfer: a lost link forgets all; the next begins anew', () => {
   assert.equal(world.dialects[1].deadlineMs, Number.POSITIVE_INFINITY);
 });
 
-test('transfer: pieces of an earlier life of the sender are not mixed into those of the next', () => {
+test('transfer: pieces of two lives of the sender are not mixed', () => {
   for (let seed = 1; seed <= 30; seed++) {
     const world = new World({ seed, delayMs: 300, doubled: 50, requestSlots: 30 });
     world.send(0, 1, installOf(20, 12 * UNIT));
