@@ -178,11 +178,12 @@ export class Commits {
       admission.sendReply(reply, prepare.bytes, PrepareOffset.client);
     } else pool.release(reply);
     this.#parts.history.put(prepare.bytes, this.#parts.peers.isAnyLagging());
-    heldRequests.onCommitted(prepare.bytes);
     this.#remember(op);
+    primary.onCommitted(op);
+    // After that: its client's next request may have waited for it, and is admitted here.
+    heldRequests.onCommitted(prepare.bytes);
     cache.drop(op);
     if (log.head > op + LOOKED_AT_MAX) repair.onArrival();
-    primary.onCommitted(op);
     checkpoints.onCommit();
   }
 

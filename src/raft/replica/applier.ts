@@ -123,9 +123,11 @@ export class Applier {
     else {
       outbox.trace('debug', 'request-known', { op: index });
       state.pass(index);
-      this.#parts.heldRequests.onCommitted(data);
     }
     primary.onApplied(index);
+    // After that: its client's next request may have waited for it, and is admitted here.
+    const isClients = !isZero(data, PrepareOffset.client, 16);
+    if (isClients) this.#parts.heldRequests.onCommitted(data);
     snapshots.onApplied(ENTRY_BYTES_MIN + data.length);
   }
 
@@ -141,7 +143,6 @@ export class Applier {
     if (isClients && (member.isNormalPrimary || heldRequests.answers(data))) {
       admission.sendReply(reply, data, PrepareOffset.client);
     } else pool.release(reply);
-    if (isClients) heldRequests.onCommitted(data);
   }
 
   #restore(data: SnapshotData): void {

@@ -78,6 +78,42 @@ test('a pipeline is under way at once, in any order; alone, one after another', 
   }
 });
 
+test('headers of slots in a row go in one write, over the end of the ring in two', () => {
+  for (const first of [1, GEOMETRY.slots - 4]) {
+    const bench = new JournalBench();
+    const ops = Array.from({ length: PIPELINE_MAX }, (_, i) => first + i);
+    const prepares = ops.map((op) => bench.make({ op }));
+    for (const prepare of prepares) bench.put(prepare);
+    const headers = (): number[] =>
+      bench.flights.flatMap((flight) =>
+        flight.type === 'write' && flight.offset < bodyAt(0) ? [flight.bytes.length] : [],
+      );
+    // The first body: its header goes alone. The others are durable before that is.
+    bench.finish();
+    assert.deepEqual(headers(), [4096]);
+    while (bench.flights[0] !== undefined && bench.flights[0].offset >= bodyAt(0)) bench.finish();
+    assert.deepEqual(headers(), [4096]);
+    bench.finish();
+    assert.deepEqual(bench.durable, [first]);
+    const isSplit = first !== 1;
+    assert.deepEqual(headers(), [(isSplit ? 3 : 7) * 4096]);
+    bench.finish();
+    if (isSplit) bench.finish();
+    assert.deepEqual(bench.durable, ops);
+    assert.deepEqual(bench.flights, []);
+    for (const [i, prepare] of prepares.entries()) {
+      assert.equal(
+        Buffer.compare(
+          bench.journal.sector((first + i) % GEOMETRY.slots).subarray(0, 256),
+          prepare.bytes.subarray(0, 256),
+        ),
+        0,
+      );
+    }
+    bench.end(...prepares);
+  }
+});
+
 test('no more are taken than it can hold', () => {
   const bench = new JournalBench();
   const prepares: Message[] = [];

@@ -2,7 +2,9 @@
  * The log on disk: two rings with one place per slot, prepares and headers. A prepare's body is
  * written first; only when that is durable is its header written to the header ring, in a sector of
  * its own; only when that is durable does the operation count. So a header on disk proves that its
- * body was complete, and a torn write can hit the one or the other, never both.
+ * body was complete, and a torn write can hit the one or the other, never both. Sectors of slots in
+ * a row whose bodies are durable go in one write: disks take few durable writes a second, and a
+ * replica that catches up must get by with fewer than those that it has to overtake.
  *
  * A single replica writes strictly one operation after another: its log has no gaps, and after a
  * crash at most one operation can be torn. With more replicas up to P are under way, in any order;
@@ -41,7 +43,8 @@ interface Write {
   readonly slot: number;
   /** One reference, the journal's. */
   readonly message: Message;
-  phase: 'waiting' | 'body' | 'header';
+  /** `written`: its body is durable, its header waits for its turn. */
+  phase: 'waiting' | 'body' | 'written' | 'header';
   token: number;
 }
 
@@ -74,6 +77,8 @@ export class Journal {
   /** In the order in which they were asked for. */
   readonly #writes: Write[] = [];
   readonly #reads: Map<number, Read> = new Map();
+  /** Of the write that makes headers durable, one at a time; −1: there is none. */
+  #headersToken: number = -1;
 
   constructor(options: JournalOptions) {
     this.#options = options;
@@ -156,20 +161,14 @@ export class Journal {
   }
 
   onWritten(token: number): void {
+    if (token === this.#headersToken) {
+      this.#onHeaders();
+      return;
+    }
     const write = this.#writes.find((candidate) => candidate.token === token);
-    assert(write !== undefined, 'Journal: nobody waits for this write');
-    if (!this.#isWanted(write)) {
-      this.#remove(write);
-      return;
-    }
-    if (write.phase === 'body') {
-      this.#writeHeader(write);
-      return;
-    }
-    assert(write.phase === 'header', 'Journal: nothing was being written');
-    this.#remove(write);
-    this.#options.log.markClean(write.op);
-    this.#options.onDurable(write.op);
+    assert(write?.phase === 'body', 'Journal: nobody waits for this write');
+    write.phase = 'written';
+    this.#pumpHeaders();
   }
 
   get canRead(): boolean {
@@ -252,12 +251,44 @@ export class Journal {
     write.token = outbox.write(Part.journal, offset, bytes.subarray(0, length), true);
   }
 
-  #writeHeader(write: Write): void {
+  #onHeaders(): void {
+    this.#headersToken = -1;
+    for (const write of this.#writes.filter(({ phase }) => phase === 'header')) {
+      const isWanted = this.#isWanted(write);
+      this.#remove(write);
+      if (!isWanted) continue;
+      this.#options.log.markClean(write.op);
+      this.#options.onDurable(write.op);
+    }
+    this.#pumpHeaders();
+  }
+
+  /** Writes the header that has waited longest, and with it those of slots in a row with its. */
+  #pumpHeaders(): void {
+    if (this.#headersToken !== -1) return;
+    const ready = new Map<number, Write>();
+    for (const write of this.#writes.filter(({ phase }) => phase === 'written')) {
+      if (this.#isWanted(write)) ready.set(write.slot, write);
+      else this.#remove(write);
+    }
+    const [first] = ready.keys();
+    if (first === undefined) return;
+    let low = first;
+    let high = first;
+    while (ready.has(low - 1)) low--;
+    while (ready.has(high + 1)) high++;
+    for (let slot = low; slot <= high; slot++) this.#fillHeader(ready.get(slot));
+    const { outbox, geometry, sectors } = this.#options;
+    const bytes = sectors.subarray(low * SECTOR_SIZE, (high + 1) * SECTOR_SIZE);
+    this.#headersToken = outbox.write(Part.journal, headerOffset(geometry, low), bytes, true);
+  }
+
+  #fillHeader(write: Write | undefined): void {
+    assert(write !== undefined, 'Journal: a gap in a row of headers');
     const sector = this.sector(write.slot);
     sector.fill(0, HEADER_SIZE);
     sector.set(write.message.bytes.subarray(0, HEADER_SIZE));
     write.phase = 'header';
-    const offset = headerOffset(this.#options.geometry, write.slot);
-    write.token = this.#options.outbox.write(Part.journal, offset, sector, true);
+    write.token = -1;
   }
 }

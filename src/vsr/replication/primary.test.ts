@@ -78,6 +78,38 @@ test('two backups are enough, its own disk may be slow', () => {
   bench.stop();
 });
 
+/** Client 7 has registered, and its first request is prepared. */
+function firstRequest(bench: Bench): Uint8Array {
+  const [register1] = register(bench, 7) as [Uint8Array];
+  bench.acknowledge(2, register1, VIEW);
+  const context = contextOf(bench);
+  bench.receive(7, request(7, { session: 1, request: 1, parent: context }));
+  const [prepare] = preparesTo(bench.take(Command.prepare), 0) as [Uint8Array];
+  return prepare;
+}
+
+function contextOf(bench: Bench): Uint8Array {
+  const reply = bench.replies.splice(0).at(-1);
+  assert.ok(reply !== undefined && readCommand(reply.bytes) === Command.reply);
+  return reply.bytes.slice(ReplyOffset.context, ReplyOffset.context + 16);
+}
+
+test('a request that follows one not executed here yet is prepared as soon as that is', () => {
+  // The client had its answer from the primary before this one: here from a twin.
+  const twin = primary();
+  twin.acknowledge(2, firstRequest(twin), VIEW);
+  const parent = contextOf(twin);
+  twin.stop();
+  const bench = primary();
+  const first = firstRequest(bench);
+  bench.receive(7, request(7, { session: 1, request: 2, parent }));
+  assert.deepEqual(preparesTo(bench.take(Command.prepare), 0), []);
+  bench.acknowledge(2, first, VIEW);
+  assert.deepEqual(preparesTo(bench.take(Command.prepare), 0).map(opOf), [3]);
+  assert.equal(bench.parts.heldRequests.count, 0);
+  bench.stop();
+});
+
 test('acknowledgements that are not worth one: twice, of another prepare, view, file or digest', () => {
   const bench = primary();
   bench.isHeld = true;
