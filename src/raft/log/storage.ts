@@ -10,7 +10,7 @@
  */
 import { assert } from '../../stdx/index.ts';
 import type { FileHeader, LogRecord, ServerId } from '../entry.ts';
-import type { Msg } from '../message.ts';
+import type { Msg, VoteRequest } from '../message.ts';
 import { termOf } from '../message.ts';
 import { DELAYED_MAX } from '../options.ts';
 import type { Parts } from '../parts.ts';
@@ -121,12 +121,19 @@ export class Storage<T> {
     return this.#seq;
   }
 
+  /** Who has heard a leader meanwhile wants no votes, and may have lost what it boasted of. */
+  #isOutdated({ lastIndex, lastTerm }: VoteRequest): boolean {
+    const { member, log } = this.#parts;
+    return member.role !== 'candidate' || lastIndex !== log.last || lastTerm !== log.lastTerm;
+  }
+
   #release(): void {
     const { outbox, member } = this.#parts;
     const waiting: Delayed<T>[] = [];
     for (const item of this.#delayed) {
       const term = termOf(item.message);
       if (term !== null && term < member.term) continue;
+      if (item.message.type === 'vote-request' && this.#isOutdated(item.message)) continue;
       if (item.seq <= this.#synced) outbox.send(item.peer, item.message);
       else waiting.push(item);
     }

@@ -6,6 +6,7 @@
 import type { ReadFile } from '../engine-setup.ts';
 import type { World } from '../world/world.ts';
 import type { History } from './history.ts';
+import type { Explanation } from './order-audit.ts';
 
 export interface ClusterAudit {
   /** `bytes` is a sealed message that `from` hands to the network, in its so-manieth life. */
@@ -16,8 +17,8 @@ export interface ClusterAudit {
   onStepped?(replica: number, life: number): void;
   /** The file of a replica was lost and made anew: what it promised is others' now. */
   onReformat?(replica: number): void;
-  /** Whether the log itself says why no machine and no client knows of the operation at `op`. */
-  explains?(op: number): boolean;
+  /** What the log itself says of an operation that no machine and no client knows of. */
+  explains?(op: number): Explanation | null;
   /** The run is over, and every file as it will stay. */
   finish?(): void;
 }

@@ -5,14 +5,14 @@ import { u64FromNumber } from '../../stdx/index.ts';
 import { TALLY_OPERATION, TallyMachine } from '../subjects/tally-test-helper.ts';
 import { type FailureCode, SimulationFailure } from '../world/failure.ts';
 import { World } from '../world/world.ts';
-import { History } from './history.ts';
+import { History, type HistoryOptions } from './history.ts';
 import { SessionModel } from './session-model.ts';
 import { Witness } from './witness.ts';
 
 /** A history under a machine that is the reference's equal, with short hands for what happens. */
-function scene() {
+function scene(options: HistoryOptions = {}) {
   const world = new World({ seed: 1 });
-  const history = new History(world, new TallyMachine());
+  const history = new History(world, new TallyMachine(), options);
   const witness = new Witness(world, history, 'r0');
   let machine = new TallyMachine();
   const body = (n: number): Uint8Array => new Uint8Array(16).fill(n);
@@ -240,6 +240,21 @@ test('a hole is a lost registration only if somebody was forgotten and came back
   for (let i = 0; i < CLIENTS_MAX; i++) s.register(`client ${i}`, i + 1);
   s.register('late', CLIENTS_MAX + 2);
   assert.throws(() => s.history.finish(), /registered twice/);
+});
+
+test('a hole is nothing when the log itself explains it', () => {
+  for (const [explanation, isFine] of [
+    ['nothing', true],
+    ['registered-again', true],
+    [null, false],
+  ] as const) {
+    const s = scene({ explains: (op) => (op === 2 ? explanation : null) });
+    s.register('a', 1);
+    s.request(1);
+    s.reply('a', 3, 1, s.apply(3, 1));
+    if (isFine) s.history.finish();
+    else assert.throws(() => s.history.finish(), /nothing is known of op 2/);
+  }
 });
 
 test('a registration that comes again when its session is forgotten is the last op', () => {

@@ -14,7 +14,7 @@ import { EventHash } from '../world/event-hash.ts';
 import { check, type FailureCode } from '../world/failure.ts';
 import type { World } from '../world/world.ts';
 import type { Applied } from './observed-machine.ts';
-import { type Entry, OrderAudit } from './order-audit.ts';
+import { type Entry, type Explanation, OrderAudit } from './order-audit.ts';
 import { type ClientName, SessionModel } from './session-model.ts';
 import type { Testimony } from './testimony.ts';
 
@@ -44,7 +44,7 @@ export interface HistoryOptions {
   /** What clients see, to be judged at the end. */
   readonly testimony?: Testimony | undefined;
   /** Whether an operation that no machine and no client knows of is explained by the log itself. */
-  readonly explains?: ((op: number) => boolean) | undefined;
+  readonly explains?: ((op: number) => Explanation | null) | undefined;
   /** Nothing that clients are told is compared with what was applied: the testimony must do. */
   readonly isBlind?: boolean | undefined;
 }
@@ -77,7 +77,7 @@ export class History {
   #opAckedMax: number = 0;
   readonly #testimony: Testimony | null;
   readonly #isBlind: boolean;
-  readonly #explains: (op: number) => boolean;
+  readonly #explains: (op: number) => Explanation | null;
   /** The reference's root after so many commits. */
   #root: string = '';
   #rootLength: number = -1;
@@ -91,7 +91,7 @@ export class History {
     this.#checkpointNext = this.#checkpointAfter?.(0) ?? Number.POSITIVE_INFINITY;
     this.#testimony = options.testimony ?? null;
     this.#isBlind = options.isBlind ?? false;
-    this.#explains = options.explains ?? (() => false);
+    this.#explains = options.explains ?? (() => null);
   }
 
   /** Highest operation number seen in an operation or a registration. */

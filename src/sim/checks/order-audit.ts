@@ -20,9 +20,14 @@ export interface Entry {
 export interface Holes {
   /** What replicas have come to, maybe beyond the last entry. */
   readonly opExecuted: number;
-  /** The log itself says why there is nothing: its engine's own business, a request again. */
-  readonly explains: (op: number) => boolean;
+  readonly explains: (op: number) => Explanation | null;
 }
+
+/**
+ * What the log itself says of a place: nothing was done (its engine's own business, a request once
+ * more), or somebody was registered who also was at another time.
+ */
+export type Explanation = 'nothing' | 'registered-again';
 
 export class OrderAudit {
   readonly #sessions: SessionModel;
@@ -35,7 +40,7 @@ export class OrderAudit {
     sessions: SessionModel,
     entries: readonly Entry[],
     resends: ReadonlyMap<ClientName, number>,
-    holes: Holes = { opExecuted: 0, explains: () => false },
+    holes: Holes = { opExecuted: 0, explains: () => null },
   ) {
     this.#sessions = sessions;
     this.#entries = [...entries].sort((a, b) => a.op - b.op);
@@ -64,12 +69,13 @@ export class OrderAudit {
 
   /**
    * An operation that nobody knows of, and that does not explain itself, can only be a
-   * registration. Either its reply was lost, its
-   * session was forgotten for others, and its client has registered once more since. Or it came
-   * twice, the second time so late that the session of the first was forgotten already.
+   * registration. Either its reply was lost, its session was forgotten for others, and its client
+   * has registered once more since. Or it came twice, the second time so late that the session of
+   * the first was forgotten already.
    */
   #explainHole(hole: number): void {
-    if (this.#holes.explains(hole)) return;
+    const explanation = this.#holes.explains(hole);
+    if (explanation === 'nothing') return;
     const registers = this.#entries.filter(({ kind }) => kind === 'register');
     const candidates: ClientName[] = [];
     for (const { op, client } of registers) {
@@ -79,6 +85,11 @@ export class OrderAudit {
       if (isRepeated || isLate) candidates.push(client);
     }
     const [client] = candidates;
+    if (client === undefined && explanation === 'registered-again') {
+      // Somebody was, and the log does not say under which name we know them.
+      this.#sessions.disable();
+      return;
+    }
     const isPossible = registers.length >= CLIENTS_MAX && client !== undefined;
     check(isPossible, 'order', () => `nothing is known of op ${hole}`);
     this.#resends.set(client, (this.#resends.get(client) ?? 0) - 1);

@@ -104,6 +104,9 @@ export class Session {
     if (number >= this.#requestNext) return false;
     // Older than the last one: a straggler whose original is no longer kept.
     if (number < this.#requestNext - 1) return true;
+    // A registration that came late once more, when its session was forgotten already.
+    const isAnew = number === 0 && (readSafeU64(reply, ReplyOffset.op) ?? 0) > this.#number;
+    if (isAnew) return true;
     const essence = replyEssence(reply);
     const isSame =
       essence.length === this.#essenceLast.length &&

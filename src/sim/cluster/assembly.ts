@@ -6,6 +6,7 @@ import { type Prng, type U64, u64Add, u64Compare } from '../../stdx/index.ts';
 import { createChecksum } from '../../wire/index.ts';
 import type { ClusterAudit } from '../checks/cluster-audit.ts';
 import { History } from '../checks/history.ts';
+import type { Explanation } from '../checks/order-audit.ts';
 import { type Budget, type ClientOptions, SimClient } from '../clients/client.ts';
 import { ClusterLine } from '../clients/cluster-line.ts';
 import type { ClientLine } from '../clients/line.ts';
@@ -90,7 +91,7 @@ export class Assembly {
     this.slots = first.slots;
     const { isBlind } = options;
     const testimony = this.#subject.testimony?.();
-    const explains = (op: number): boolean => this.audit.explains?.(op) ?? false;
+    const explains = (op: number): Explanation | null => this.audit.explains?.(op) ?? null;
     const checks = { ...first, testimony, isBlind, explains };
     this.history = new History(this.world, this.#subject.reference, checks);
     this.audit = this.#makeAudit(first);

@@ -21,6 +21,7 @@ import type {
   VoteRequest,
 } from '../../raft/index.ts';
 import type { AuditParts, ClusterAudit } from '../checks/cluster-audit.ts';
+import type { Explanation } from '../checks/order-audit.ts';
 import { check } from '../world/failure.ts';
 import { Committed, INDEX_FIRST } from './committed.ts';
 import { lastIndex, memberOf, RaftFiles, type ReadContent, termAt } from './files.ts';
@@ -118,8 +119,9 @@ export class RaftAudit implements ClusterAudit {
   }
 
   /** Noops and configurations; requests that came a second time, or without a session. */
-  explains(op: number): boolean {
-    return op === INDEX_FIRST || this.#requests.effect(op) === 'nothing';
+  explains(op: number): Explanation | null {
+    if (op === INDEX_FIRST || this.#requests.effect(op) === 'nothing') return 'nothing';
+    return this.#requests.isRegisteredAgain(op) ? 'registered-again' : null;
   }
 
   finish(): void {
@@ -154,7 +156,7 @@ export class RaftAudit implements ClusterAudit {
   }
 
   #onAppend(speech: Speech, request: AppendRequest<Uint8Array>): void {
-    const { from, what } = speech;
+    const { what } = speech;
     const { term, prevIndex, prevTerm, entries, leaderCommit } = request;
     this.#onLeader(speech, term);
     let before = prevTerm;
@@ -164,7 +166,16 @@ export class RaftAudit implements ClusterAudit {
       this.#tells(term, entry.index, entry.term, what);
       before = entry.term;
     }
-    if (leaderCommit > this.#committed.max) this.#advance(from, term, leaderCommit, what);
+    this.#promises.commits(term, leaderCommit);
+    if (leaderCommit <= this.#committed.max) return;
+    this.#advance(term, leaderCommit, what);
+    // What it knew before it led counts; else it has counted what it must not.
+    const known = this.#promises.commitFirst(term) ?? leaderCommit;
+    const isRightly = this.#committed.term(leaderCommit) >= term || known >= leaderCommit;
+    check(isRightly, 'not-durable', () => {
+      const entryTerm = this.#committed.term(leaderCommit);
+      return `${what()}: entry ${leaderCommit} of term ${entryTerm} is committed by being counted`;
+    });
   }
 
   #onLeader({ from, life, what }: Speech, term: number): void {
@@ -188,7 +199,7 @@ export class RaftAudit implements ClusterAudit {
   }
 
   /** `index` is called committed for the first time. */
-  #advance(from: number, term: number, index: number, what: What): void {
+  #advance(term: number, index: number, what: What): void {
     const { replicaCount, quorum } = this.#parts;
     const files = Array.from({ length: replicaCount }, (_, member) => this.#files.durable(member));
     // Nobody has told others yet what only a file holds.
@@ -197,13 +208,6 @@ export class RaftAudit implements ClusterAudit {
     }
     const told = (at: number): number | null => this.#promises.told(term, at);
     this.#committed.advance({ index, term, files, quorum, told, what });
-    if (this.#committed.term(index) >= term) return;
-    // Its own file may have known that before it led; else it has counted what it must not.
-    const { commitIndex } = this.#files.now(from);
-    check(commitIndex >= index, 'not-durable', () => {
-      const entryTerm = this.#committed.term(index);
-      return `${what()}: entry ${index} of term ${entryTerm} is committed by being counted`;
-    });
   }
 
   #onAck({ from, what }: Speech, reply: AppendReply): void {
@@ -236,7 +240,7 @@ export class RaftAudit implements ClusterAudit {
     const { term, snapshot } = request;
     this.#onLeader(speech, term);
     const { index } = snapshot;
-    if (index > this.#committed.max) this.#advance(from, term, index, what);
+    if (index > this.#committed.max) this.#advance(term, index, what);
     if (index === INDEX_FIRST) return;
     const committed = this.#committed.term(index);
     check(committed === snapshot.term, 'fork', () => {

@@ -7,6 +7,8 @@ import { check } from '../world/failure.ts';
 interface Office {
   readonly leader: number;
   readonly life: number;
+  /** What it called committed in its first append, before anybody could answer; `null`: none yet. */
+  commitFirst: number | null;
 }
 
 export class Promises {
@@ -54,7 +56,7 @@ export class Promises {
   leads(member: number, term: number, life: number, what: () => string): boolean {
     const office = this.#offices.get(term);
     if (office === undefined) {
-      this.#offices.set(term, { leader: member, life });
+      this.#offices.set(term, { leader: member, life, commitFirst: null });
       this.#logs.set(term, new Map());
       return true;
     }
@@ -63,6 +65,16 @@ export class Promises {
       return `${what()}: led this term in life ${office.life}, and does again in life ${life}`;
     });
     return false;
+  }
+
+  /** The leader of `term` calls everything up to `index` committed, in an append. */
+  commits(term: number, index: number): void {
+    (this.#offices.get(term) as Office).commitFirst ??= index;
+  }
+
+  /** What the leader of `term` knew to be committed from the beginning; `null`: not told. */
+  commitFirst(term: number): number | null {
+    return this.#offices.get(term)?.commitFirst ?? null;
   }
 
   /** The leader of `term` has said what is at `index` of its log. */

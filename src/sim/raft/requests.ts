@@ -23,6 +23,8 @@ interface Session {
 export class Requests {
   readonly #committed: Committed;
   readonly #sessions: Map<string, Session> = new Map();
+  /** How often each client was registered. */
+  readonly #registrations: Map<string, number> = new Map();
   /** By index, from {@link INDEX_FIRST} + 1 on. */
   readonly #effects: Effect[] = [];
 
@@ -34,6 +36,13 @@ export class Requests {
   effect(index: number): Effect | null {
     this.#goOn();
     return this.#effects[index - INDEX_FIRST - 1] ?? null;
+  }
+
+  /** Whether the registration at `index` is not the only one of its client. */
+  isRegisteredAgain(index: number): boolean {
+    if (this.effect(index) !== 'registered') return false;
+    const data = this.#committed.entry(index)?.data ?? null;
+    return data !== null && (this.#registrations.get(clientOf(data)) ?? 0) > 1;
   }
 
   /** Machines were seen to do just what the log says, and for nobody twice. */
@@ -70,11 +79,12 @@ export class Requests {
     const operation = data[PrepareOffset.operation] as number;
     if (operation === OPERATION_PULSE) return 'applied';
     if (isZero(data, PrepareOffset.client, 16)) return 'nothing';
-    const client = toHex(data.subarray(PrepareOffset.client, PrepareOffset.client + 16));
+    const client = clientOf(data);
     const session = this.#sessions.get(client);
     if (operation === OPERATION_REGISTER) {
       if (session !== undefined) return 'nothing';
       this.#makeRoom();
+      this.#registrations.set(client, (this.#registrations.get(client) ?? 0) + 1);
       this.#sessions.set(client, { number: index, request: 0, lastOp: index });
       return 'registered';
     }
@@ -99,4 +109,9 @@ export class Requests {
     }
     if (oldest !== null) this.#sessions.delete(oldest);
   }
+}
+
+/** Who asks, hexadecimal. */
+function clientOf(data: Uint8Array): string {
+  return toHex(data.subarray(PrepareOffset.client, PrepareOffset.client + 16));
 }

@@ -1,7 +1,7 @@
 /**
  * Which Raft cluster a seed is, and what befalls it: as with clusters of the other engine, each seed
- * draws which faults there are at all. What is not here: sectors that rot and files that are lost,
- * since a Raft member whose log is damaged can only stop.
+ * draws which faults there are at all; every eighth is a storm. What is not here: sectors that rot
+ * and files that are lost, since a Raft member whose log is damaged can only stop.
  */
 import { POLICY_OWN, type Policy, type RaftGeometry } from '../../raft/index.ts';
 import { Prng } from '../../stdx/index.ts';
@@ -31,6 +31,7 @@ import type { Counter } from '../world/coverage.ts';
 import type { LatencyRange } from '../world/latency.ts';
 import { Stream } from '../world/world.ts';
 import { type RaftSetupOptions, raftSetup } from './setup.ts';
+import { inStorm, stormPolicy } from './storm.ts';
 
 export interface RaftSwarmOptions {
   /** Default: the seed's choice among all. */
@@ -138,7 +139,9 @@ export function raftSwarm(seed: number, wanted: RaftSwarmOptions = {}): RaftSwar
   const isFar = prng.chance(1, 3);
   // How long it is to take, were it not for faults: these are spread over it, as requests are.
   const spanNs = prng.pick(isFar ? [12, 25] : [1, 4, 10, 25]) * SECOND;
-  const policy = drawPolicy(prng, isFar);
+  const storm = seed % 8 === 7 ? new Prng(seed, Stream.swarm * 0x10000 + 3) : null;
+  const usual = drawPolicy(prng, isFar);
+  const policy = storm === null ? usual : stormPolicy(storm);
   const faults = { ...drawFaults(prng, { spanNs, isRotten: false, replicaCount }), reformats: 0 };
   const { clocks, isGood } = drawClocks(prng, replicaCount, replicaCount);
   const core = drawCore(prng, quorums, new Array<boolean>(replicaCount).fill(true), false);
@@ -150,30 +153,28 @@ export function raftSwarm(seed: number, wanted: RaftSwarmOptions = {}): RaftSwar
   const requests = wanted.requests ?? prng.between(120, 160);
   const thinkNs = Math.floor((2 * spanNs * clients) / requests);
   const peers = drawPeers(prng, isFar);
-  return {
-    subject,
-    links: peers.isOrdered === true ? 'streams' : 'datagrams',
-    options: {
-      seed,
-      replicaCount,
-      engine: (replica) => raftSetup({ ...setup, replica }),
-      quorums,
-      subject: subjects[subject] as SubjectFactory,
-      clients,
-      requests,
-      ...(wanted.requests === undefined ? { least: RAFT_SWARM_LEAST } : {}),
-      client: drawClient(prng, { seed, isFar, thinkNs }),
-      network: drawNetwork(prng, isFar),
-      peers,
-      disk: drawDisk(prng),
-      clocks,
-      siteFaults: isGood.map((isRight) => drawSiteFaults(prng, spanNs, isRight)),
-      faults,
-      core,
-      isCoreAlone: prng.chance(1, 2),
-      peace: peaceOf(replicaCount, policy),
-    },
+  const options: ClusterOptions = {
+    seed,
+    replicaCount,
+    engine: (replica) => raftSetup({ ...setup, replica }),
+    quorums,
+    subject: subjects[subject] as SubjectFactory,
+    clients,
+    requests,
+    ...(wanted.requests === undefined ? { least: RAFT_SWARM_LEAST } : {}),
+    client: drawClient(prng, { seed, isFar, thinkNs }),
+    network: drawNetwork(prng, isFar),
+    peers,
+    disk: drawDisk(prng),
+    clocks,
+    siteFaults: isGood.map((isRight) => drawSiteFaults(prng, spanNs, isRight)),
+    faults,
+    core,
+    isCoreAlone: prng.chance(1, 2),
+    peace: peaceOf(replicaCount, policy),
   };
+  const links = peers.isOrdered === true ? 'streams' : 'datagrams';
+  return { subject, links, options: storm === null ? options : inStorm(options, storm) };
 }
 
 /** Small extents, so that each snapshot takes some and sets some free. */
