@@ -204,7 +204,8 @@ export class Incoming {
 
   #askMore(transfer: Transfer, nowMs: number): void {
     while (transfer.asked.size < PIECES_INFLIGHT_MAX && transfer.next < transfer.count) {
-      this.#ask(transfer, transfer.next, nowMs, false);
+      // One that was asked for before this transfer was begun anew may be here already.
+      if (transfer.has[transfer.next] === 0) this.#ask(transfer, transfer.next, nowMs, false);
       transfer.next++;
     }
   }

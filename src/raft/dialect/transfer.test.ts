@@ -228,6 +228,20 @@ test('transfer: pieces of two lives of the sender are not mixed', () => {
   }
 });
 
+test('transfer: pieces that come before they are asked for again are taken once', () => {
+  for (let seed = 1; seed <= 30; seed++) {
+    const world = new World({ seed, delayMs: 300, doubled: 50, requestSlots: 30 });
+    const request = installOf(20, 40 * UNIT);
+    world.send(0, 1, request);
+    world.run(700 + 20 * seed);
+    // Only the receiver takes the link for lost: it is offered the same transfer again.
+    world.dialects[1].onPeerDown(0);
+    world.send(0, 1, request);
+    world.run(60_000);
+    assertLast(world, 1, request);
+  }
+});
+
 test('transfer: what nobody continues is given up', () => {
   const world = new World({ filter: untilPiece(2) });
   world.send(0, 1, installOf(20, 40 * UNIT));
