@@ -32,7 +32,7 @@ const scopes: readonly (readonly [string, RaftSubjectOptions, number, number])[]
   [
     'two elections, a crash, a slow disk',
     { commands: 0, crashes: 1, slowDisks: 1, slowLinks: 0 },
-    41_785,
+    41_061,
     33,
   ],
   ['pre-votes', { preVote: 'on', slowDisks: 0, slowLinks: 1, losses: 1, commands: 0 }, 40_590, 36],
