@@ -9,8 +9,8 @@
  *     [--directory=FOLDER] [--keep] [--json]
  *
  * `--period`: ms from one kill to the next; up to five times that where what was killed is not back
- * by then, so that one replica at a time is missing. `--hasty`: kills again even so. `--keep`: after a
- * failure the files of the replicas stay.
+ * by then, so that one replica at a time is missing. `--hasty`: kills again even so. `--keep`:
+ * after a failure the files of the replicas stay.
  */
 import { parseArgs } from 'node:util';
 import { ENGINES } from '../test/e2e/replica-processes.ts';

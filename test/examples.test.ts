@@ -1,4 +1,6 @@
-/** The examples do what they say, on this checkout's sources. The packed build runs them as well. */
+/**
+ * The examples do what they say, on this checkout's sources. The packed build runs them as well.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

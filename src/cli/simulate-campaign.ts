@@ -1,4 +1,6 @@
-/** `roundelay simulate vsr|raft --seeds a..b`: many runs, how far they are, and what they came to. */
+/**
+ * `roundelay simulate vsr|raft --seeds a..b`: many runs, how far they are, and what they came to.
+ */
 import type {
   CampaignOptions,
   CampaignResult,

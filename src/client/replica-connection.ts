@@ -308,7 +308,9 @@ export class ReplicaConnection {
     this.#pump();
   }
 
-  /** `unknown`: for calls under way; `unsent`: for the others; `opening`: for who waits for open. */
+  /**
+   * `unknown`: for calls under way; `unsent`: for the others; `opening`: for who waits for open.
+   */
   #shut(unknown: Error, unsent: Error, opening: Error): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -2,8 +2,8 @@
  * engine: what every protocol of this project shares. An engine is `step(event, now) → effects`;
  * a machine is the database it replicates. Reading order: `machine` (the contract a database
  * fulfils), `event` and `effect` (everything that can go in and out), `engine`, `limits`,
- * `sessions` (exactly-once for clients, replicated), `clients/` (admission of what clients send, and
- * what is sent to them), `step-outbox` and `step-deadlines` (what a step asks for).
+ * `sessions` (exactly-once for clients, replicated), `clients/` (admission of what clients send,
+ * and what is sent to them), `step-outbox` and `step-deadlines` (what a step asks for).
  */
 export { Admission, type AdmissionOptions, type AdmissionParts } from './clients/admission.ts';
 export { Clients, clientKey, type Heard } from './clients/clients.ts';

@@ -130,7 +130,9 @@ export class ReplicaProcesses {
     return this.#processes.start(replica);
   }
 
-  /** Resolves when all have executed the same, with the same answers; rejects when they never do. */
+  /**
+   * Resolves when all have executed the same, with the same answers; rejects when they never do.
+   */
   async untilAgreed(limitMs: number): Promise<ReplicaState> {
     const deadlineMs = performance.now() + limitMs;
     for (;;) {

@@ -1,7 +1,7 @@
 /**
  * One replica in a process of its own, for `ReplicaProcesses`:
- * `serve-replica.ts ENGINE MACHINE start --addresses=… [--development] FOLDER/NUMBER`. The number is the replica's.
- * Ends on SIGTERM, and when the process that started it is gone.
+ * `serve-replica.ts ENGINE MACHINE start --addresses=… [--development] FOLDER/NUMBER`. The number
+ * is the replica's. Ends on SIGTERM, and when the process that started it is gone.
  */
 import { Socket } from 'node:net';
 import { basename } from 'node:path';

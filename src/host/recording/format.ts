@@ -139,7 +139,9 @@ function writeMessage(writer: BytesWriter, message: Message, size: number): void
   writer.bytes(message.bytes.subarray(0, size));
 }
 
-/** An event as it was, its message in a slot of `pool`; `null`: this is none, or no slot is left. */
+/**
+ * An event as it was, its message in a slot of `pool`; `null`: this is none, or no slot is left.
+ */
 export function readEvent(
   reader: BytesReader,
   pool: MessagePool,

@@ -1,8 +1,8 @@
 /**
- * raft/file: the data file of a Raft replica. Reading order: `layout`, `head-codec` and `frame` (what
- * lies where), `stream-source` and `stream-reader` (records and bytes), `chain` and `extents` (where
- * the next frame goes), `reading` (what a file says, and whether it may be believed), `raft-file`
- * (writing, while Raft runs), `replacement` (a new generation), `format`.
+ * raft/file: the data file of a Raft replica. Reading order: `layout`, `head-codec` and `frame`
+ * (what lies where), `stream-source` and `stream-reader` (records and bytes), `chain` and `extents`
+ * (where the next frame goes), `reading` (what a file says, and whether it may be believed),
+ * `raft-file` (writing, while Raft runs), `replacement` (a new generation), `format`.
  */
 export type { FileSink } from './disk-work.ts';
 export { formatRaftFile, type RaftFormatOptions, type RaftFormatWrite } from './format.ts';

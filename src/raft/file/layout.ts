@@ -6,9 +6,10 @@
  * ```
  *
  * The log lives in a *generation*: a stream of bytes (the file's header, then records) cut into
- * *frames* that fill extents one after the other. The head names the first extent; every frame names
- * the extent that follows its own. Replacing the file writes a new generation into free extents,
- * then the head; then the extents of the old one are free. The file grows when no extent is free.
+ * *frames* that fill extents one after the other. The head names the first extent; every frame
+ * names the extent that follows its own. Replacing the file writes a new generation into free
+ * extents, then the head; then the extents of the old one are free. The file grows when no extent
+ * is free.
  */
 import { SECTOR_SIZE } from '../../engine/index.ts';
 import { assert } from '../../stdx/index.ts';
@@ -21,7 +22,9 @@ export const RAFT_HEAD_COPY_SIZE: number = SECTOR_SIZE;
 /** Bytes at offset 0 that a driver reads to get to know a file. */
 export const RAFT_HEAD_SIZE: number = RAFT_HEAD_COPIES * RAFT_HEAD_COPY_SIZE;
 
-/** Appended frames under way: what a crash can lose of a log that was not yet said to be durable. */
+/**
+ * Appended frames under way: what a crash can lose of a log that was not yet said to be durable.
+ */
 export const APPEND_FRAMES_MAX = 2;
 /** Frames of a new generation under way. */
 export const REPLACE_FRAMES_MAX = 4;

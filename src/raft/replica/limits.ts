@@ -7,8 +7,8 @@ export const NS_PER_MS = 1_000_000;
 export const GROUP_REQUESTS_MAX: number = CLIENTS_MAX;
 export const GROUP_BYTES_MAX = 1_048_576;
 /**
- * Groups that are not committed yet: while so many are under way, requests gather for the next. Few,
- * so that groups are large: each costs a write and a message to every other replica.
+ * Groups that are not committed yet: while so many are under way, requests gather for the next.
+ * Few, so that groups are large: each costs a write and a message to every other replica.
  */
 export const GROUPS_MAX = 2;
 /** A request of this size, bytes, is a group of its own: nothing is gained by waiting for more. */

@@ -1,4 +1,6 @@
-/** Machines for tests of the engine: one that answers with what it was sent, one with much state. */
+/**
+ * Machines for tests of the engine: one that answers with what it was sent, one with much state.
+ */
 import {
   type ApplyContext,
   type Block,
@@ -19,7 +21,9 @@ export class Echo extends CounterMachine {
   }
 }
 
-/** Blocks of which an operation changes one: operation 128, body: index and contents, a byte each. */
+/**
+ * Blocks of which an operation changes one: operation 128, body: index and contents, a byte each.
+ */
 export class Blocks extends CounterMachine {
   readonly contents: Uint8Array[];
   #changed: Set<number> = new Set();

@@ -5,7 +5,7 @@
  * | at | what |
  * |---|---|
  * | 0 | u32 version, u32 blocks, u64 op, u64 timestamp, digest 16, zero 24 |
- * | 64 | per block: u32 kind, u32 index, u32 size, u32 zero, checksum 16; bytes, to a multiple of 16 |
+ * | 64 | per block: u32 kind, index, size, zero, checksum 16; bytes, to a multiple of 16 |
  *
  * Little-endian. Reading checks the form only; checksums are compared when a block is put back.
  */

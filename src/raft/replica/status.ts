@@ -1,4 +1,6 @@
-/** What a Raft replica tells about itself: for the status command, for tests, for whoever watches. */
+/**
+ * What a Raft replica tells about itself: for the status command, for tests, for whoever watches.
+ */
 import type { EngineStatus } from '../../engine/index.ts';
 import { toHex } from '../../stdx/index.ts';
 import { majority } from '../leadership/quorum.ts';

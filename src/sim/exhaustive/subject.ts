@@ -59,7 +59,9 @@ export const BUDGETS_MAX = 10;
 export const BUDGET_BITS = 3;
 export const BUDGET_MAX = 7;
 
-/** `M`: messages, `F`: facts, `S`: what others may know of a member, `G`: what has been witnessed. */
+/**
+ * `M`: messages, `F`: facts, `S`: what others may know of a member, `G`: what has been witnessed.
+ */
 export interface Subject<M, F, S, G> {
   /** Names of the members, in order. */
   readonly members: readonly string[];
@@ -76,8 +78,8 @@ export interface Subject<M, F, S, G> {
   isEnd(message: M): boolean;
   create(member: number): Live<M, F, S>;
   /**
-   * Never again will this message do anything to a member in this state or a later one. That it does
-   * nothing now is seen to by others.
+   * Never again will this message do anything to a member in this state or a later one. That it
+   * does nothing now is seen to by others.
    */
   isDead(member: S, from: number, message: M): boolean;
   messageText(message: M): string;

@@ -2,10 +2,10 @@
  * Which worlds were seen, and with how much of every budget left. A world with no more left of any
  * than an equal one that was seen can do nothing that the other could not, so it counts as seen.
  *
- * Kept are 64-bit hashes and budgets, with open addressing over arrays of 32-bit words: twelve bytes
- * a place and no objects, so that a hundred million worlds fit into memory. Hashes may collide: then
- * one of two different worlds is never looked at. With n worlds the chance that this happened at all
- * is about n² / 2^65: one in 36,000 for thirty million.
+ * Kept are 64-bit hashes and budgets, with open addressing over arrays of 32-bit words: twelve
+ * bytes a place and no objects, so that a hundred million worlds fit into memory. Hashes may
+ * collide: then one of two different worlds is never looked at. With n worlds the chance that this
+ * happened at all is about n² / 2^65: one in 36,000 for thirty million.
  */
 import { assert } from '../../stdx/index.ts';
 import { BUDGET_BITS, BUDGET_MAX, BUDGETS_MAX } from './subject.ts';
@@ -34,7 +34,8 @@ export class Visited {
   }
 
   /**
-   * `words[0, length)`: a world, whole, with its budgets at `words[at]`. Returns whether it is news.
+   * `words[0, length)`: a world, whole, with its budgets at `words[at]`. Returns whether it is
+   * news.
    */
   add(words: Int32Array, length: number, at: number): boolean {
     let high = 0x9e3779b9 | 0;

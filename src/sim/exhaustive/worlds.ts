@@ -1,7 +1,7 @@
 /**
  * Worlds that wait to be looked at, one after another in one array of 32-bit words: a world is its
- * number, the state of each member, what is left of the budgets, what has been witnessed, which links
- * are slow, and the letters on their way in ascending order.
+ * number, the state of each member, what is left of the budgets, what has been witnessed, which
+ * links are slow, and the letters on their way in ascending order.
  */
 import { assert } from '../../stdx/index.ts';
 
@@ -32,7 +32,9 @@ export class Worlds {
     this.#count++;
   }
 
-  /** Hands out all, in order: number, and its words at `words[from, to)`; until one returns true. */
+  /**
+   * Hands out all, in order: number, and its words at `words[from, to)`; until one returns true.
+   */
   some(look: (world: number, words: Int32Array, from: number, to: number) => boolean): boolean {
     for (let at = 0; at < this.#end; ) {
       const length = this.#words[at];

@@ -1,4 +1,6 @@
-/** A cluster that is made up: files that say what a test wants, and the messages to go with them. */
+/**
+ * A cluster that is made up: files that say what a test wants, and the messages to go with them.
+ */
 import type { Entry, FileHeader, LogRecord, Msg } from '../../raft/index.ts';
 import type { AuditParts } from '../checks/cluster-audit.ts';
 import { History } from '../checks/history.ts';

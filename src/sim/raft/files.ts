@@ -1,7 +1,7 @@
 /**
- * What the files of a Raft cluster hold, read at any moment: as they are, and as a power cut at this
- * very moment would leave them at the least. What counts is what a server would begin with, so the
- * records are folded as a server folds them when it starts.
+ * What the files of a Raft cluster hold, read at any moment: as they are, and as a power cut at
+ * this very moment would leave them at the least. What counts is what a server would begin with, so
+ * the records are folded as a server folds them when it starts.
  */
 import { type Entry, type FileHeader, type LogRecord, recover } from '../../raft/index.ts';
 import type { AuditParts } from '../checks/cluster-audit.ts';

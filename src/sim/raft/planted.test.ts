@@ -1,7 +1,7 @@
 /**
  * Bugs that such systems have had, planted into every member of a Raft cluster: the simulator must
- * find each, and call it by its name. Those that break a rule of Raft are the ones by which the room
- * tests itself; what only shows with rare coincidences has a story of its own.
+ * find each, and call it by its name. Those that break a rule of Raft are the ones by which the
+ * room tests itself; what only shows with rare coincidences has a story of its own.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,13 +1,15 @@
 /**
- * What members of a Raft cluster have said and are bound by: terms, votes, who leads which term, and
- * what each leader's log was like.
+ * What members of a Raft cluster have said and are bound by: terms, votes, who leads which term,
+ * and what each leader's log was like.
  */
 import { check } from '../world/failure.ts';
 
 interface Office {
   readonly leader: number;
   readonly life: number;
-  /** What it called committed in its first append, before anybody could answer; `null`: none yet. */
+  /**
+   * What it called committed in its first append, before anybody could answer; `null`: none yet.
+   */
   commitFirst: number | null;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The naive model of what a committed log does: entry by entry, which requests take effect and which
- * are only there a second time, or from a client that has no session any more. It knows of sessions
- * what the protocol says of them, and is held against what machines were seen to do.
+ * The naive model of what a committed log does: entry by entry, which requests take effect and
+ * which are only there a second time, or from a client that has no session any more. It knows of
+ * sessions what the protocol says of them, and is held against what machines were seen to do.
  */
 import { CLIENTS_MAX, OPERATION_MACHINE_MIN, OPERATION_PULSE } from '../../engine/index.ts';
 import { isZero, readSafeU64, readU32, toHex } from '../../stdx/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Stories of Raft clusters, each a coincidence that seeds rarely come to, with the bug that it would
- * bring to light.
+ * Stories of Raft clusters, each a coincidence that seeds rarely come to, with the bug that it
+ * would bring to light.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

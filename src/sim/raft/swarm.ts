@@ -1,7 +1,7 @@
 /**
- * Which Raft cluster a seed is, and what befalls it: as with clusters of the other engine, each seed
- * draws which faults there are at all; every eighth is a storm. What is not here: sectors that rot
- * and files that are lost, since a Raft member whose log is damaged can only stop.
+ * Which Raft cluster a seed is, and what befalls it: as with clusters of the other engine, each
+ * seed draws which faults there are at all; every eighth is a storm. What is not here: sectors that
+ * rot and files that are lost, since a Raft member whose log is damaged can only stop.
  */
 import { POLICY_OWN, type Policy, type RaftGeometry } from '../../raft/index.ts';
 import { Prng } from '../../stdx/index.ts';

@@ -27,9 +27,9 @@ export interface Chance {
 
 /**
  * Which faults there are. `network`: messages are lost, doubled and late, connections break, the
- * cluster is parted. `crashes`: power cuts, also of all replicas at once, pauses, disks that fail or
- * fill up. Of each the seed draws how many, and some are left out, so that runs differ. An object
- * says it exactly: what it does not name does not happen.
+ * cluster is parted. `crashes`: power cuts, also of all replicas at once, pauses, disks that fail
+ * or fill up. Of each the seed draws how many, and some are left out, so that runs differ. An
+ * object says it exactly: what it does not name does not happen.
  */
 export type FaultChoice = 'none' | 'network' | 'crashes' | 'all' | SimulationFaults;
 

@@ -1,4 +1,6 @@
-/** The shared table on one machine, then replicated: by the toy engine and by a simulated cluster. */
+/**
+ * The shared table on one machine, then replicated: by the toy engine and by a simulated cluster.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { REPLY_BODY_SIZE_MAX } from '../../engine/index.ts';

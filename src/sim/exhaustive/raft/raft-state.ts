@@ -2,8 +2,9 @@
  * All of a Raft server that can ever matter, as text; and what others may know of it.
  *
  * Numbers of writes are told by their order among those that are not durable. Times are left out:
- * in a scope no deadline is ever looked at, but when its timer is made to end. Also left out is what
- * only goes into status and logs. Where that is wrong, `Members` finds it out when told to doubt.
+ * in a scope no deadline is ever looked at, but when its timer is made to end. Also left out is
+ * what only goes into status and logs. Where that is wrong, `Members` finds it out when told to
+ * doubt.
  */
 import { type Parts, recover } from '../../../raft/index.ts';
 import { AssertionError } from '../../../stdx/index.ts';
