@@ -11,11 +11,12 @@
  * - Letters that can never again do anything to their receiver are dropped (`isDead`).
  * - Members that differ by name only are named in the order in which they first change.
  *
- * Nothing else is left out: moves of different members are made in every order, though they commute.
- * What is beyond the scope (budgets, what a subject takes as one step) is not looked at. One budget
- * bounds the orders themselves: where links are fast, a letter is taken before any other that is
- * taken later in the order of links, but everything that costs a budget may come in between; a link
- * that becomes slow keeps its letters for as long as it likes, until the last is taken.
+ * Nothing else is left out: moves of different members are made in every order, though they
+ * commute. What is beyond the scope (budgets, what a subject takes as one step) is not looked at.
+ * One budget bounds the orders themselves: where links are fast, a letter is taken before any other
+ * that is taken later in the order of links, but everything that costs a budget may come in
+ * between; a link that becomes slow keeps its letters for as long as it likes, until the last is
+ * taken.
  */
 import { assert } from '../../stdx/index.ts';
 import { Compose } from './compose.ts';

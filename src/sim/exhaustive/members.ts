@@ -21,7 +21,9 @@ interface Way {
 interface State<S> {
   readonly member: number;
   readonly way: Way;
-  /** A few others, those from the state itself apart: what was taken for nothing must be nothing. */
+  /**
+   * A few others, those from the state itself apart: what was taken for nothing must be nothing.
+   */
   readonly others: Way[];
   readonly loops: Way[];
   readonly choices: readonly (Choice & { readonly move: number })[];
