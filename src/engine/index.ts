@@ -8,6 +8,7 @@
 export { Admission, type AdmissionOptions, type AdmissionParts } from './clients/admission.ts';
 export { Clients, clientKey, type Heard } from './clients/clients.ts';
 export { Counters, type DropReason, type RefuseReason } from './clients/counters.ts';
+export { Execution } from './clients/execution.ts';
 export { HeldRequests, type HeldRequestsParts } from './clients/held-requests.ts';
 export {
   type Author,

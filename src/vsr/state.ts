@@ -6,32 +6,14 @@
  * It is deterministic and does no more than that: who sends the reply, and when to apply, is
  * decided elsewhere.
  */
-import {
-  Digest,
-  type Machine,
-  OPERATION_MACHINE_MIN,
-  OPERATION_PULSE,
-  REPLY_BODY_SIZE_MAX,
-  type SessionChange,
-  Sessions,
-} from '../engine/index.ts';
-import {
-  assert,
-  bytesEqual,
-  readSafeU64,
-  readU64,
-  type U64,
-  U64_ZERO,
-  writeU32,
-} from '../stdx/index.ts';
+import { Digest, Execution, type Machine, type SessionChange, Sessions } from '../engine/index.ts';
+import { assert, bytesEqual, readSafeU64, readU64, type U64, U64_ZERO } from '../stdx/index.ts';
 import {
   type Checksum,
   Command,
   HEADER_SIZE,
   type Message,
   type MessagePool,
-  OPERATION_NOOP,
-  OPERATION_REGISTER,
   PrepareOffset,
   readCommand,
   readSize,
@@ -39,27 +21,23 @@ import {
 import type { CheckpointReference } from './file/superblock-codec.ts';
 import { buildReply } from './message.ts';
 
-/** Body of the reply to a register request, bytes. */
-const REGISTER_REPLY_SIZE = 64;
-
 export class ReplicatedState {
   readonly machine: Machine;
   readonly sessions: Sessions;
   readonly #digest: Digest;
   readonly #checksum: Checksum;
-  readonly #batchSizeLimit: number;
+  readonly #execution: Execution;
   #commitMin: number = 0;
   #timestamp: U64 = U64_ZERO;
   readonly #prepareChecksum: Uint8Array = new Uint8Array(16);
 
   /** `requestSizeMax`: the request limit, header included; told to clients when they register. */
   constructor(machine: Machine, pool: MessagePool, requestSizeMax: number) {
-    assert(requestSizeMax > HEADER_SIZE, 'ReplicatedState: request limit leaves no body');
     this.machine = machine;
     this.sessions = new Sessions(pool);
     this.#digest = new Digest(pool.checksum);
     this.#checksum = pool.checksum;
-    this.#batchSizeLimit = requestSizeMax - HEADER_SIZE;
+    this.#execution = new Execution(machine, requestSizeMax);
   }
 
   /** The last operation executed. */
@@ -113,8 +91,10 @@ export class ReplicatedState {
     assert(this.follows(bytes), 'ReplicatedState: not the next operation');
     assert(reply.slotClass === 'reply', 'ReplicatedState: not a reply slot');
     const timestamp = readU64(bytes, PrepareOffset.timestamp);
-    const bodySize = this.#execute(bytes, timestamp, reply.bytes);
-    assert(bodySize >= 0 && bodySize <= REPLY_BODY_SIZE_MAX, 'ReplicatedState: reply too large');
+    const context = { op: this.#commitMin + 1, timestamp };
+    const body = bytes.subarray(HEADER_SIZE, readSize(bytes));
+    const operation = bytes[PrepareOffset.operation];
+    const bodySize = this.#execution.run(context, operation, body, reply.bytes);
     buildReply(reply.bytes, bytes, bodySize, this.#checksum);
     const change = this.sessions.commit(bytes, reply);
     this.#digest.update(bytes, reply.bytes);
@@ -122,28 +102,5 @@ export class ReplicatedState {
     this.#timestamp = timestamp;
     this.#prepareChecksum.set(bytes.subarray(0, 16));
     return change;
-  }
-
-  /** Executes one operation; returns the size of the reply's body. */
-  #execute(prepare: Uint8Array, timestamp: U64, reply: Uint8Array): number {
-    const operation = prepare[PrepareOffset.operation];
-    const replyBody = reply.subarray(HEADER_SIZE, HEADER_SIZE + REPLY_BODY_SIZE_MAX);
-    if (operation === OPERATION_REGISTER) return this.#executeRegister(replyBody);
-    if (operation === OPERATION_NOOP) return 0;
-    assert(
-      operation >= OPERATION_MACHINE_MIN || operation === OPERATION_PULSE,
-      'ReplicatedState: an operation that no replica prepares',
-    );
-    const body = prepare.subarray(HEADER_SIZE, readSize(prepare));
-    const reads = this.machine.prefetch(operation, body);
-    assert(reads.length === 0, 'ReplicatedState: machines larger than memory come later');
-    const context = { op: this.#commitMin + 1, timestamp };
-    return this.machine.apply(context, operation, body, replyBody);
-  }
-
-  #executeRegister(body: Uint8Array): number {
-    body.fill(0, 0, REGISTER_REPLY_SIZE);
-    writeU32(body, 0, this.#batchSizeLimit);
-    return REGISTER_REPLY_SIZE;
   }
 }

@@ -10,10 +10,8 @@
 import {
   buildReply,
   Digest,
+  Execution,
   type Machine,
-  OPERATION_MACHINE_MIN,
-  OPERATION_PULSE,
-  REPLY_BODY_SIZE_MAX,
   type SessionChange,
   Sessions,
 } from '../../engine/index.ts';
@@ -29,7 +27,6 @@ import {
   u64Add,
   u64Max,
   writeSafeU64,
-  writeU32,
   writeU64,
 } from '../../stdx/index.ts';
 import {
@@ -38,7 +35,6 @@ import {
   HEADER_SIZE,
   type Message,
   type MessagePool,
-  OPERATION_NOOP,
   OPERATION_REGISTER,
   PrepareOffset,
   ReplyOffset,
@@ -49,8 +45,6 @@ import {
 } from '../../wire/index.ts';
 import type { SnapshotPoint } from './snapshot-data.ts';
 
-/** Body of the reply to a register request, bytes. */
-const REGISTER_REPLY_SIZE = 64;
 /** Operations for which the digest is remembered: more than a leader has under way. */
 const DIGESTS = 256;
 /** Where a machine may begin to read words. */
@@ -61,7 +55,7 @@ export class RaftState {
   readonly sessions: Sessions;
   readonly #digest: Digest;
   readonly #checksum: Checksum;
-  readonly #batchSizeLimit: number;
+  readonly #execution: Execution;
   #commitMin: number = 0;
   #timestamp: U64 = U64_ZERO;
   #view: number = 0;
@@ -73,12 +67,11 @@ export class RaftState {
 
   /** `requestSizeMax`: the request limit, header included; told to clients when they register. */
   constructor(machine: Machine, pool: MessagePool, requestSizeMax: number) {
-    assert(requestSizeMax > HEADER_SIZE, 'RaftState: request limit leaves no body');
     this.machine = machine;
     this.sessions = new Sessions(pool);
     this.#digest = new Digest(pool.checksum);
     this.#checksum = pool.checksum;
-    this.#batchSizeLimit = requestSizeMax - HEADER_SIZE;
+    this.#execution = new Execution(machine, requestSizeMax);
   }
 
   /** The last operation executed. */
@@ -148,47 +141,22 @@ export class RaftState {
     assert(reply.slotClass === 'reply', 'RaftState: not a reply slot');
     const operation = data[PrepareOffset.operation];
     const body = bodyOf(data);
-    const reserveNs = this.#reserve(operation, body);
+    const isMachines = this.#execution.isMachines(operation);
+    const reserveNs = isMachines ? this.machine.reserve(operation, body) : 0;
     const floor = u64Add(this.#timestamp, 1 + reserveNs);
     this.#timestamp = u64Max(floor, readU64(data, PrepareOffset.timestamp));
     const header = this.#header;
     for (let i = 0; i < HEADER_SIZE; i++) header[i] = data[i];
     writeSafeU64(header, PrepareOffset.op, op);
     writeU64(header, PrepareOffset.timestamp, this.#timestamp);
-    const bodySize = this.#execute(op, operation, body, reply.bytes);
-    assert(bodySize >= 0 && bodySize <= REPLY_BODY_SIZE_MAX, 'RaftState: reply too large');
+    const context = { op, timestamp: this.#timestamp };
+    const bodySize = this.#execution.run(context, operation, body, reply.bytes);
     buildReply(reply.bytes, header, bodySize, this.#checksum);
     const change = this.sessions.commit(header, reply);
     this.#digest.update(data, reply.bytes);
     this.#view = Math.max(this.#view, readView(data));
     this.pass(op);
     return change;
-  }
-
-  #reserve(operation: number, body: Uint8Array): number {
-    const isMachines = operation >= OPERATION_MACHINE_MIN || operation === OPERATION_PULSE;
-    return isMachines ? this.machine.reserve(operation, body) : 0;
-  }
-
-  /** Executes one operation; returns the size of the reply's body. */
-  #execute(op: number, operation: number, body: Uint8Array, reply: Uint8Array): number {
-    const replyBody = reply.subarray(HEADER_SIZE, HEADER_SIZE + REPLY_BODY_SIZE_MAX);
-    if (operation === OPERATION_REGISTER) return this.#executeRegister(replyBody);
-    if (operation === OPERATION_NOOP) return 0;
-    assert(
-      operation >= OPERATION_MACHINE_MIN || operation === OPERATION_PULSE,
-      'RaftState: an operation that no leader proposes',
-    );
-    const reads = this.machine.prefetch(operation, body);
-    assert(reads.length === 0, 'RaftState: machines larger than memory come later');
-    const context = { op, timestamp: this.#timestamp };
-    return this.machine.apply(context, operation, body, replyBody);
-  }
-
-  #executeRegister(body: Uint8Array): number {
-    body.fill(0, 0, REGISTER_REPLY_SIZE);
-    writeU32(body, 0, this.#batchSizeLimit);
-    return REGISTER_REPLY_SIZE;
   }
 }
 

@@ -7,6 +7,7 @@ import type { ClientOptions } from '../clients/client.ts';
 import type { NetworkOptions } from '../clients/network.ts';
 import type { FaultOptions } from '../faults.ts';
 import type { ClockOptions } from '../process/clock.ts';
+import type { Counter } from '../world/coverage.ts';
 import type { LatencyTail } from '../world/latency.ts';
 import { CLUSTER_FAULTS_NONE, type ClusterFaultOptions } from './cluster-faults.ts';
 import type { ClusterNetworkOptions } from './network.ts';
@@ -24,6 +25,59 @@ export const SUBJECTS: readonly string[] = [
   ...new Array<string>(4).fill('counter'),
   ...new Array<string>(3).fill('key-value'),
   'ledger',
+];
+
+/** Counters that every campaign must have moved, whatever the engine of its clusters. */
+export const EVERY_SWARM_COUNTERS: readonly Counter[] = [
+  'commits',
+  'replies',
+  'crashes',
+  'restarts',
+  'crashesInRecovery',
+  'crashesWithWrites',
+  'crashesOfPrimary',
+  'crashesOfAll',
+  'crashesSilent',
+  'sectorsLost',
+  'sectorsTorn',
+  'checkpoints',
+  'logWraps',
+  'replayedOps',
+  'resends',
+  'repeatedReplies',
+  'duplicates',
+  'losses',
+  'disconnects',
+  'overflows',
+  'clogs',
+  'partitions',
+  'partitionsAsymmetric',
+  'deposals',
+  'linksUp',
+  'linksDown',
+  'linksRefused',
+  'linksBroken',
+  'pauses',
+  'clockSteps',
+  'ioErrors',
+  'noSpace',
+  'halts',
+  'invalidRequests',
+  'sessionsAbandoned',
+  'evictions',
+  'refusals',
+  'forgeries',
+  'pings',
+  'pulses',
+  'rootsCompared',
+  'testimonies',
+  'peerMessages',
+  'durableStatesRead',
+  'coresPartial',
+  'acks',
+  'selfRestarts',
+  'requestsForwarded',
+  'requestsHeld',
 ];
 
 export function sometimes(prng: Prng, max: number): number {
