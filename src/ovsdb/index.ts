@@ -1,0 +1,62 @@
+/**
+ * ovsdb: a database of RFC 7047 with the Open vSwitch extensions, as far as it needs no socket, no
+ * file and no clock: what goes in is JSON, what comes out is JSON and change sets.
+ *
+ * Reading order: `json/` (values exact over 64 bits, parser, stream framer), `data/` (atoms, types,
+ * datums), `schema/`, `store/` (immutable rows, tables, change sets), `transact/` (`draft`, the
+ * operations, `execute`, then `precommit`: every check of a commit in its order).
+ */
+export { type Atom, type AtomicType, compareAtoms } from './data/atom.ts';
+export { atomToText } from './data/atom-text.ts';
+export type { BaseType, Reference, ReferenceKind } from './data/base-type.ts';
+export { type ColumnType, columnTypeToJson, parseColumnType } from './data/column-type.ts';
+export { applyDiff, type Datum, datumsEqual, diffDatums } from './data/datum.ts';
+export { datumToJson, parseDatum, parseTransientDatum } from './data/datum-json.ts';
+export { datumToText } from './data/datum-text.ts';
+export { isError, OvsdbError } from './data/error.ts';
+export { isId, MemberParser } from './data/member-parser.ts';
+export { parseUuid, UUID_ZERO, type Uuid, type UuidSource, uuidsFromPrng } from './data/uuid.ts';
+export { JSON_SIZE_MAX, JsonFramer, type JsonFramerOptions } from './json/framer.ts';
+export { JSON_DEPTH_MAX, type JsonResult, parseJson } from './json/parse.ts';
+export { compareText, serialize, serializeSorted } from './json/serialize.ts';
+export { decodeUtf8, encodeUtf8 } from './json/utf8.ts';
+export {
+  type Integer,
+  isArray,
+  isInteger,
+  isNumber,
+  isObject,
+  type Json,
+  type JsonArray,
+  type JsonObject,
+  jsonEqual,
+  memberOf,
+  RawJson,
+} from './json/value.ts';
+export type { Column } from './schema/column.ts';
+export {
+  checkNoEphemeral,
+  parseSchema,
+  persistEphemeral,
+  type Schema,
+  schemasEqual,
+  schemaToJson,
+} from './schema/schema.ts';
+export { parseColumnSet, type TableSchema } from './schema/table-schema.ts';
+export type { ChangeSet, Recount, RowChange, TableChanges } from './store/change-set.ts';
+export { Database } from './store/database.ts';
+export { type Row, rowToJson } from './store/row.ts';
+export type { Table } from './store/table.ts';
+export {
+  type Clause,
+  type Condition,
+  compareClauses,
+  conditionToJson,
+  matchesAny,
+  matchesEvery,
+  parseCondition,
+} from './transact/condition.ts';
+export { Draft } from './transact/draft.ts';
+export { execute, type Outcome } from './transact/execute.ts';
+export type { ExecutionContext } from './transact/execution.ts';
+export { precommit } from './transact/precommit.ts';
