@@ -162,6 +162,9 @@ export class Workload {
         : ['insert', 'delete', this.pick(['+=', 'insert', 'delete', 'add'])],
     );
     const scalar = numeric && mutator !== 'insert' && mutator !== 'delete';
+    // The original multiplies other integers wrongly: -1 by 0 ends the process, some products
+    // that overflow wrap around, some that fit are refused.
+    if (scalar && mutator === '*=') return [column, mutator, this.pick([2, 5])];
     if (scalar) return [column, mutator, this.pick(column.startsWith('real') ? REALS : SMALL)];
     if (mutator === 'delete' && this.chance(2) && (column === 'map' || column === 'refs')) {
       return [column, mutator, ['set', distinct(this, 2, (x) => x.pick(STRINGS))]];
