@@ -1,7 +1,8 @@
 /**
  * Strong references: every row counts how many other rows refer to it, so that integrity and
  * garbage are a matter of the rows that a transaction touches. References of a row to itself do
- * not count.
+ * not count; the original knows them by the UUID alone, whatever the table, and so do we: what its
+ * files hold must be a valid database here.
  */
 import { assert } from '../../stdx/index.ts';
 import { isStrong } from '../data/base-type.ts';

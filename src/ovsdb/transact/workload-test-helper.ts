@@ -2,8 +2,9 @@
  * Random transactions over a schema that has everything: mostly valid, often on the edge, now and
  * then nonsense. Rows get explicit UUIDs, so that two servers agree about them.
  */
-import type { Json } from '../../src/ovsdb/index.ts';
-import { Prng } from '../../src/stdx/index.ts';
+
+import { Prng } from '../../stdx/index.ts';
+import type { Json, JsonObject } from '../json/value.ts';
 
 export const workloadSchema = `{"name":"D","version":"1.0.0","tables":{
 "R":{"isRoot":true,"indexes":[["name"],["int","bool"]],"maxRows":12,"columns":{
@@ -35,12 +36,14 @@ export const workloadSchema = `{"name":"D","version":"1.0.0","tables":{
  "must":{"type":{"key":{"type":"uuid","refTable":"N","refType":"weak"},"max":2}},
  "note":{"type":{"key":"string","min":0},"ephemeral":true}}}}}`;
 
-const ROWS = 9;
+const ROWS = 30;
 
 /** UUID number `i` of a table. */
 function uuidOf(table: string, i: number): string {
-  return `${table === 'R' ? 'a' : table === 'N' ? 'b' : 'c'}0000000-0000-4000-8000-00000000000${i}`;
+  return `${table === 'R' ? 'a' : table === 'N' ? 'b' : 'c'}0000000-0000-4000-8000-0000000000${String(i).padStart(2, '0')}`;
 }
+
+const functions = ['==', '!=', '<', '<=', '>', '>=', 'includes', 'excludes'];
 
 type Draw = (x: Workload) => Json;
 
@@ -96,7 +99,41 @@ export class Workload {
   }
 
   transaction(): Json[] {
-    return Array.from({ length: 1 + this.prng.below(4) }, () => this.operation());
+    if (this.chance(4)) return this.family();
+    if (this.chance(9)) return this.purge();
+    return Array.from({ length: 1 + this.prng.below(3) }, () => this.operation());
+  }
+
+  /** Makes room. */
+  purge(): Json[] {
+    const half = [['int', this.pick(['<', '>']), this.prng.below(99)]];
+    return [
+      { op: 'delete', table: 'M', where: [] },
+      { op: 'delete', table: 'R', where: this.chance(2) ? half : [] },
+    ];
+  }
+
+  /** Rows that refer to one another, so that strong references are not all to nothing. */
+  family(): Json[] {
+    const members = [0, 1, 2].slice(0, 1 + this.prng.below(3));
+    const named = (i: number): Json => ['named-uuid', `n${i}`];
+    const children = members.map((i) => ({
+      op: 'insert',
+      table: 'N',
+      uuid: uuidOf('N', 10 * i + this.prng.below(10)),
+      'uuid-name': `n${i}`,
+      row: i > 0 && this.chance(2) ? { next: named(i - 1) } : {},
+    }));
+    const some = (): Json => ['set', members.filter(() => this.chance(2)).map(named)];
+    const row = {
+      ...(this.row('R', 1) as JsonObject),
+      strong: ['set', members.map(named)],
+      weak: some(),
+      refs: ['map', members.filter(() => this.chance(2)).map((i) => [`k${i}`, named(i)])],
+    };
+    const parent = { op: 'insert', table: 'R', uuid: uuidOf('R', this.prng.below(ROWS)), row };
+    const release = this.on('update', 'R', { row: { strong: ['set', []] } });
+    return this.chance(4) ? [...children, parent, release] : [...children, parent];
   }
 
   operation(): Json {
@@ -147,7 +184,7 @@ export class Workload {
 
   clause(table: string): Json {
     if (this.chance(15)) return this.pick<Json>([true, false, 5, [], ['x', '==', 1]]);
-    const name = this.pick(['==', '!=', '<', '<=', '>', '>=', 'includes', 'excludes', 'like']);
+    const name = this.pick(this.chance(30) ? ['like'] : functions);
     const [column, draw] = this.pick(columnsOf(table));
     return [column, this.chance(20) ? name : this.pick(['==', 'includes', name]), draw(this)];
   }
@@ -159,7 +196,7 @@ export class Workload {
     const mutator = this.pick(
       numeric && !this.chance(4)
         ? ['+=', '-=', '*=', '/=', '%=']
-        : ['insert', 'delete', this.pick(['+=', 'insert', 'delete', 'add'])],
+        : ['insert', 'delete', this.chance(9) ? 'add' : this.pick(['insert', 'delete'])],
     );
     const scalar = numeric && mutator !== 'insert' && mutator !== 'delete';
     // The original multiplies other integers wrongly: -1 by 0 ends the process, some products
@@ -184,9 +221,9 @@ export class Workload {
   wait(table: string): { [member: string]: Json } {
     const columns = columnsOf(table).map(([name]) => name);
     return this.on('wait', table, {
-      timeout: this.pick<Json>([0, 0, 0, -1, 1.5]),
+      timeout: this.chance(20) ? this.pick<Json>([-1, 1.5]) : 0,
       columns: [this.pick(columns)],
-      until: this.pick(['==', '!=', '!=', '<']),
+      until: this.chance(30) ? '<' : this.pick(['==', '!=', '!=']),
       rows: Array.from({ length: this.prng.below(2) }, () => this.row(table, 1)),
     });
   }
@@ -199,8 +236,8 @@ export class Workload {
       const [column, draw] = this.pick(columnsOf(table));
       row[column] = draw(this);
     }
-    if (table === 'R' && this.chance(2)) row['name'] = `r${this.prng.below(30)}`;
-    if (table === 'R' && this.chance(2)) row['int'] = this.prng.below(30);
+    if (table === 'R' && !this.chance(9)) row['name'] = `r${this.prng.below(99)}`;
+    if (table === 'R' && !this.chance(9)) row['int'] = this.prng.below(99);
     if (table === 'R' && !this.chance(4)) row['few'] = 1;
     if (table === 'M' && !this.chance(4)) row['must'] = this.reference('N');
     if (this.chance(60)) row['unknown'] = 1;
@@ -208,8 +245,9 @@ export class Workload {
   }
 
   reference(table: string): Json {
-    if (this.chance(4)) return ['named-uuid', this.pick(['n0', 'n1', 'n2', 'n3', 'n4', '1x'])];
-    if (this.chance(30)) return this.junk();
+    if (this.chance(4))
+      return ['named-uuid', this.pick(this.chance(9) ? ['1x'] : ['n0', 'n1', 'n2', 'n3', 'n4'])];
+    if (this.chance(90)) return this.junk();
     return ['uuid', uuidOf(table, this.prng.below(ROWS))];
   }
 }
@@ -235,10 +273,10 @@ function mapOf(max: number, key: Draw, value: Draw): Draw {
   return (x) => ['map', distinct(x, max, key).map((k) => [k, value(x)])];
 }
 
-const integer: Draw = (x) => (x.chance(25) ? x.junk() : x.pick(INTEGERS));
-const real: Draw = (x) => (x.chance(25) ? x.junk() : x.pick(REALS));
-const string: Draw = (x) => (x.chance(25) ? x.junk() : x.pick(STRINGS));
-const boolean: Draw = (x) => (x.chance(25) ? x.junk() : x.chance(2));
+const integer: Draw = (x) => (x.chance(90) ? x.junk() : x.pick(INTEGERS));
+const real: Draw = (x) => (x.chance(90) ? x.junk() : x.pick(REALS));
+const string: Draw = (x) => (x.chance(90) ? x.junk() : x.pick(STRINGS));
+const boolean: Draw = (x) => (x.chance(90) ? x.junk() : x.chance(2));
 const toN: Draw = (x) => x.reference('N');
 const toR: Draw = (x) => x.reference('R');
 
