@@ -9,11 +9,14 @@ import { test } from 'node:test';
 import {
   compareText,
   Database,
+  decodeUtf8,
+  encodeUtf8,
   execute,
   isArray,
   isError,
   isObject,
   type Json,
+  JsonFramer,
   type JsonObject,
   type Outcome,
   parseJson,
@@ -110,9 +113,8 @@ const newerTexts: readonly (readonly [RegExp, string])[] = [
 
 function withoutRandom(original: string): string {
   const text = newerTexts.reduce((t, [newer, older]) => t.replace(newer, older), original);
-  return text.replaceAll(
-    /(?!([abc])0000000-0000-4000-8000-0000000000\d\d)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g,
-    (uuid) => (uuid.startsWith('00000000-0000-0000') ? uuid : '<random>'),
+  return text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (uuid) =>
+    /^[abc]0000000-0000-4000-8000|^00000000-0000-0000/.test(uuid) ? uuid : '<random>',
   );
 }
 
@@ -217,3 +219,140 @@ for (const name of transcriptNames()) {
     else assert.equal(comparable(played), comparable(text));
   });
 }
+
+/** Values to be echoed; `\xNN` is a byte. Not here: 2^64, which the original reads as 0. */
+const values = [
+  '0',
+  '-0',
+  '1',
+  '-1',
+  '1.0',
+  '1.5',
+  '1e3',
+  '1E+3',
+  '1e-3',
+  '100e-2',
+  '12345678901234567890',
+  '9223372036854775807',
+  '9223372036854775808',
+  '-9223372036854775808',
+  '-9223372036854775809',
+  '9007199254740993',
+  '9007199254740992',
+  '1e15',
+  '1e16',
+  '1e17',
+  '123456789012345678e0',
+  '1e400',
+  '1e-400',
+  '1e308',
+  '1.7976931348623157e308',
+  '5e-324',
+  '0.1',
+  '0.3333333333333333',
+  '2.5e-5',
+  '123456789.123456789',
+  '0.0001',
+  '0.00001',
+  '99999999999999.95',
+  '999999999999999.9',
+  '01',
+  '1.',
+  '.5',
+  '+1',
+  '-',
+  '1e',
+  '--1',
+  '0x1',
+  '1e99999999999',
+  '0e99999999999',
+  '1e2147483639',
+  'NaN',
+  '18446744073709551615',
+  '1000000000000000000000e-3',
+  '0.5e1',
+  '1.10',
+  'null',
+  'true',
+  'false',
+  'True',
+  'nul',
+  'nulll',
+  '""',
+  '"a"',
+  '"\\u0041"',
+  '"\\u00e9"',
+  '"é"',
+  '"\\ud83d\\ude00"',
+  '"😀"',
+  '"\\ud83d"',
+  '"\\ud83dx"',
+  '"\\ud83d\\u0041"',
+  '"\\u0000"',
+  '"\\x"',
+  '"\\/\\b\\f\\n\\r\\t\\"\\\\"',
+  '"\\u001f\\u007f"',
+  '"\t"',
+  '"\n"',
+  '"\x7f"',
+  '"\\xff"',
+  '"\\xc3"',
+  '[]',
+  '{}',
+  '[1,]',
+  '{"a":1,}',
+  '{"a":1,"a":2}',
+  '{"a"}',
+  '{1:2}',
+  '[1 2]',
+  '{"b":1,"a":2}',
+  '"\\u00zz"',
+  '/**/1',
+  "'a'",
+  '1,',
+  '[1]]',
+  '\ufeff1',
+  '1\u00a0',
+  '"\\ue000"',
+  '"\\ufffe"',
+];
+
+function echoOf(value: string): Uint8Array {
+  const text = `{"id":1,"method":"echo","params":[${value}]}`;
+  const bytes: number[] = [];
+  for (const part of text.split(/(\\x[0-9a-f]{2})/)) {
+    if (/^\\x[0-9a-f]{2}$/.test(part)) bytes.push(Number.parseInt(part.slice(2), 16));
+    else bytes.push(...encodeUtf8(part));
+  }
+  return Uint8Array.from(bytes);
+}
+
+/** What our half of a server answers: the value as it is written; `null`: it hangs up. */
+function echoed(request: Uint8Array): string | null {
+  const [result, ...more] = new JsonFramer().push(request);
+  if (result === undefined || !result.ok || more.some((other) => !other.ok)) return null;
+  return serialize((result.value as JsonObject)['params'] as Json);
+}
+
+test('values are read, refused and written as by the original', {
+  skip: peerMissing(),
+}, async (t) => {
+  const peer = await Peer.start(workloadSchema);
+  t.after(() => peer.stop());
+  const different: string[] = [];
+  const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+  for (const value of [...values, deep(900), deep(998), deep(999)]) {
+    const request = echoOf(value);
+    const mine = echoed(request);
+    const reply = await peer.raw(request);
+    const theirs = reply === null ? null : decodeUtf8(reply);
+    const written =
+      theirs === null ? null : /"result":(.*?)(,"id":1|,"error":null|\})*$/.exec(theirs)?.[1];
+    // Members of objects come in any order.
+    const unordered = (text: string | null | undefined): string =>
+      value.startsWith('{') ? [...String(text)].sort(compareText).join('') : String(text);
+    if (unordered(mine) === unordered(written)) continue;
+    different.push(`${value.slice(0, 40)}: ${theirs}, ours ${mine?.slice(0, 80)}`);
+  }
+  assert.deepEqual(different, []);
+});

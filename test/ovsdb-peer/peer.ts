@@ -94,6 +94,20 @@ export class Peer {
     return reply;
   }
 
+  /** Bytes on a connection of their own: what comes back, or `null` when it is closed instead. */
+  async raw(bytes: Uint8Array): Promise<Uint8Array | null> {
+    const socket = await tryConnect(join(this.#folder, 's'));
+    if (socket === null) throw new Error('ovsdb-server is gone');
+    socket.write(bytes);
+    const reply = await new Promise<Uint8Array | null>((resolve, reject) => {
+      socket.once('data', resolve);
+      socket.once('close', () => resolve(null));
+      socket.setTimeout(3000, () => reject(new Error('ovsdb-server waits for more')));
+    });
+    socket.destroy();
+    return reply;
+  }
+
   stop(): void {
     this.#socket.destroy();
     this.#process.kill('SIGKILL');

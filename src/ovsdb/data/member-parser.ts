@@ -1,6 +1,6 @@
 /**
  * Reads the members of an object one by one, and complains once: about what is missing, of the
- * wrong kind, or not allowed. The first problem stays; reading goes on, so callers check at the end.
+ * wrong kind, or not allowed. The first problem stays; reading goes on, callers check at the end.
  */
 import {
   isArray,

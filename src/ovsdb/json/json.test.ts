@@ -68,6 +68,7 @@ test('errors have the original texts and places', () => {
     ['[1e]', 'line 0, column 3, byte 3: exponent must contain at least one digit'],
     ['[1-2]', 'line 0, column 4, byte 4: syntax error in number'],
     ['[1e400]', 'line 0, column 6, byte 6: number outside valid range'],
+    ['[1e-310]', 'line 0, column 7, byte 7: number outside valid range'],
     ['[1e2147483640]', 'line 0, column 13, byte 13: exponent outside valid range'],
     ['[nul]', "line 0, column 4, byte 4: invalid keyword 'nul'"],
     ['[,]', 'line 0, column 1, byte 1: syntax error expecting value'],

@@ -15,6 +15,9 @@ export const JSON_DEPTH_MAX = 1000;
 /** Exponents above this are refused: the original reads them digit by digit into 32 bits. */
 const EXPONENT_MAX = 2_147_483_639;
 
+/** Smaller reals have fewer digits than others. */
+const REAL_NORMAL_MIN = 2.2250738585072014e-308;
+
 export type JsonResult =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly error: string };
@@ -240,7 +243,9 @@ function parseNumber(text: string): number | bigint | string {
   if (integer !== null) return integer;
   const real = Number(text);
   if (!Number.isFinite(real)) return 'number outside valid range';
-  return real === 0 ? 0 : real;
+  if (real === 0) return 0;
+  // C's strtod calls it an underflow, unless nothing at all is left.
+  return Math.abs(real) < REAL_NORMAL_MIN ? 'number outside valid range' : real;
 }
 
 /** digits × 10^power, when that is an integer of 64 bits. */

@@ -86,7 +86,8 @@ test('change sets say exactly what changed, and undo themselves', () => {
 const weakAndStrong = `{"R":{"isRoot":true,"columns":{
   "strong":{"type":{"key":{"type":"uuid","refTable":"N"},"min":0,"max":"unlimited"}},
   "weak":{"type":{"key":{"type":"uuid","refTable":"N","refType":"weak"},"min":0,"max":"unlimited"}},
-  "pairs":{"type":{"key":{"type":"uuid","refTable":"R","refType":"weak"},"value":{"type":"uuid","refTable":"N"},"min":0,"max":"unlimited"}}}},
+  "pairs":{"type":{"key":{"type":"uuid","refTable":"R","refType":"weak"},
+    "value":{"type":"uuid","refTable":"N"},"min":0,"max":"unlimited"}}}},
   "N":{"columns":{"k":{"type":"integer"}}}}`;
 
 // The original forgets this one when the referring row came into the transaction first.
@@ -123,7 +124,8 @@ test('a pair that goes with its weak key releases the row of its strong value', 
 });
 
 test('a long chain of garbage is collected without deep recursion', () => {
-  const chain = `{"R":{"isRoot":true,"columns":{"to":{"type":{"key":{"type":"uuid","refTable":"N"},"min":0}}}},
+  const chain = `{
+    "R":{"isRoot":true,"columns":{"to":{"type":{"key":{"type":"uuid","refTable":"N"},"min":0}}}},
     "N":{"columns":{"to":{"type":{"key":{"type":"uuid","refTable":"N"},"min":0}}}}}`;
   const db = new TestDatabase(tablesOf(chain));
   const length = 20_000;

@@ -1,4 +1,4 @@
-/** A database that executes and commits at once, for tests: what a server does, without a server. */
+/** A database that executes and commits at once: what a server does, without a server. */
 import assert from 'node:assert/strict';
 import { Prng } from '../../stdx/index.ts';
 import { isError } from '../data/error.ts';
