@@ -4,7 +4,8 @@
  *
  * Reading order: `json/` (values exact over 64 bits, parser, stream framer), `data/` (atoms, types,
  * datums), `schema/`, `store/` (immutable rows, tables, change sets), `transact/` (`draft`, the
- * operations, `execute`, then `precommit`: every check of a commit in its order).
+ * operations, `execute`, then `precommit`: every check of a commit in its order), `record/` (change
+ * sets as files and logs keep them).
  */
 export { type Atom, type AtomicType, compareAtoms } from './data/atom.ts';
 export { atomToText } from './data/atom-text.ts';
@@ -33,6 +34,8 @@ export {
   memberOf,
   RawJson,
 } from './json/value.ts';
+export { convertDatabase, draftOfRecord, type ReadOptions } from './record/read.ts';
+export { changeSetToRecord, databaseToRecord, type RecordOptions } from './record/write.ts';
 export type { Column } from './schema/column.ts';
 export {
   checkNoEphemeral,
