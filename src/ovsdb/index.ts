@@ -62,4 +62,5 @@ export {
 export { Draft } from './transact/draft.ts';
 export { execute, type Outcome } from './transact/execute.ts';
 export type { ExecutionContext } from './transact/execution.ts';
+export type { Client } from './transact/permissions.ts';
 export { precommit } from './transact/precommit.ts';

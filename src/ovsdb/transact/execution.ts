@@ -9,6 +9,7 @@ import type { JsonObject } from '../json/value.ts';
 import type { Database } from '../store/database.ts';
 import type { Table } from '../store/table.ts';
 import { Draft } from './draft.ts';
+import type { Client } from './permissions.ts';
 
 /** A member named "wait" that is not satisfied has no error of its own, only a time to live. */
 export const NOT_SATISFIED = 'not supported';
@@ -18,6 +19,8 @@ export interface ExecutionContext {
   /** Whether the session has the lock. */
   readonly ownsLock: (lock: string) => boolean;
   readonly readOnly: boolean;
+  /** Whose permissions count; `null`: a session that may do everything. */
+  readonly client: Client | null;
   /** Since the transaction was requested, ms: "wait" operations time out by it. */
   readonly elapsedMs: number;
 }

@@ -5,7 +5,8 @@ import type { Table } from '../store/table.ts';
 import { TestDatabase, tablesOf } from './transact-test-helper.ts';
 
 const schema = tablesOf(`{"T":{"indexes":[["name"],["a","b"]],"columns":{
-  "name":{"type":"string"},"a":{"type":"integer"},"b":{"type":"integer"},"c":{"type":"integer"}}}}`);
+  "name":{"type":"string"},
+  "a":{"type":"integer"},"b":{"type":"integer"},"c":{"type":"integer"}}}}`);
 
 function filled(count: number): TestDatabase {
   const db = new TestDatabase(schema);

@@ -10,6 +10,7 @@ import { parseSchema, type Schema } from '../schema/schema.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import { Database } from '../store/database.ts';
 import { execute } from './execute.ts';
+import type { Client } from './permissions.ts';
 import { precommit } from './precommit.ts';
 
 export function jsonOf(text: string): Json {
@@ -35,6 +36,7 @@ export class TestDatabase {
   readonly history: ChangeSet[] = [];
   readonly locks: Set<string> = new Set();
   readOnly: boolean = false;
+  client: Client | null = null;
   elapsedMs: number = 0;
   durable: boolean = false;
 
@@ -49,6 +51,7 @@ export class TestDatabase {
       uuids: this.uuids,
       ownsLock: (lock) => this.locks.has(lock),
       readOnly: this.readOnly,
+      client: this.client,
       elapsedMs: this.elapsedMs,
     });
     if (outcome.kind === 'waiting') return `waiting ${outcome.timeoutMs}`;

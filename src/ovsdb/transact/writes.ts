@@ -13,6 +13,7 @@ import type { Table } from '../store/table.ts';
 import { parseCondition } from './condition.ts';
 import { type Execution, type Operation, parseTable } from './execution.ts';
 import { type Mutation, mutate, parseMutations } from './mutation.ts';
+import { checkPermission } from './permissions.ts';
 import { query } from './query.ts';
 import { byIndex, parseRow } from './row-json.ts';
 
@@ -30,6 +31,9 @@ export const insert: Operation = (x, parser) => {
   const row = createRow(table.schema, uuid, x.context.uuids(), byIndex(values));
   const problem = checkDefaults(row, table);
   if (problem !== null) return problem;
+  const { client } = x.context;
+  const denied = checkPermission(x.draft, client, 'row insertion into', table, [row], []);
+  if (denied !== null) return denied;
   x.draft.insert(table, row);
   return { uuid: ['uuid', uuid] };
 };
@@ -82,6 +86,10 @@ export const update: Operation = (x, parser) => {
   const condition = parseCondition(where, table.schema, x.symbols);
   if (isError(condition)) return condition;
   const rows = query(x.draft, table, condition);
+  const { client } = x.context;
+  const columns = [...values.keys()];
+  const denied = checkPermission(x.draft, client, 'modification of', table, rows, columns);
+  if (denied !== null) return denied;
   for (const row of rows) {
     const changes = changesOf(row, values);
     if (changes.size > 0) x.draft.modify(table, row.with(changes));
@@ -112,6 +120,10 @@ export const mutateRows: Operation = (x, parser) => {
   if (isError(condition)) return condition;
   if (mutations.length === 0) return countRows(x, table, condition);
   const rows = query(x.draft, table, condition);
+  const { client } = x.context;
+  const columns = mutations.map(({ column }) => column);
+  const denied = checkPermission(x.draft, client, 'mutate operation on', table, rows, columns);
+  if (denied !== null) return denied;
   for (const row of rows) {
     const after = mutateRow(row, mutations);
     if (isError(after)) return after;
@@ -145,6 +157,9 @@ export const deleteRows: Operation = (x, parser) => {
   const condition = parseCondition(where, table.schema, x.symbols);
   if (isError(condition)) return condition;
   const rows = query(x.draft, table, condition);
+  const { client } = x.context;
+  const denied = checkPermission(x.draft, client, 'row deletion from', table, rows, []);
+  if (denied !== null) return denied;
   for (const { uuid } of rows) x.draft.delete(table, uuid);
   return { count: rows.length };
 };
