@@ -32,7 +32,7 @@ for (const columnDiff of [true, false]) {
     const db = new TestDatabase(schemaOf(workloadSchema));
     const copy = new Database(db.database.schema);
     let records = 0;
-    while (records < 300) {
+    for (let i = 0; i < 2000 && records < 300; i++) {
       const commits = db.history.length;
       db.transact(workload.transaction());
       const changes = db.history.at(-1);
@@ -43,6 +43,7 @@ for (const columnDiff of [true, false]) {
       assert.equal(contentOf(copy), contentOf(db.database), serialize(record));
       records += 1;
     }
+    assert.equal(records, 300);
     checkInvariants(copy);
     const snapshot = new Database(db.database.schema);
     replay(snapshot, jsonOf(serialize(databaseToRecord(db.database))));

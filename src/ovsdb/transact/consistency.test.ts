@@ -45,7 +45,7 @@ test('change sets say exactly what changed, and undo themselves', () => {
   const workload = new Workload(5);
   const db = new TestDatabase(schemaOf(workloadSchema));
   const states = [stateOf(db.database)];
-  while (states.length < 400) {
+  for (let i = 0; i < 2000 && states.length < 400; i++) {
     const commits = db.history.length;
     db.transact(workload.transaction());
     if (db.history.length === commits) continue;
@@ -72,6 +72,7 @@ test('change sets say exactly what changed, and undo themselves', () => {
     }
     states.push(after);
   }
+  assert.equal(states.length, 400);
   const last = db.history.length;
   for (let i = last - 1; i >= 0; i--) {
     db.database.revert(db.history[i]);
