@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Prng } from '../../stdx/index.ts';
 import { JsonFramer } from './framer.ts';
 import { JSON_DEPTH_MAX, type JsonResult, parseJson } from './parse.ts';
@@ -233,4 +235,26 @@ test('what the platform reads inexactly goes to the exact parser', () => {
   assert.deepEqual(first.value, [9007199254740993n, 95, 0]);
   assert.deepEqual(second.value, [2]);
   assert.ok(isInteger((first.value as readonly Json[])[0]));
+});
+
+test('a kept string does not keep the message that it came in', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const kept: Json[] = [];
+  const filler = 'x'.repeat(1_000_000);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let i = 0; i < 60; i++) {
+    // The real and the integer send it to the exact parser, its sibling to the platform's.
+    for (const odd of ['1.5', '1']) {
+      const [result] = new JsonFramer().push(
+        bytesOf(`["a string to be kept ${i}",${odd},"${filler}"]`),
+      );
+      assert.ok(result?.ok);
+      kept.push((result.value as readonly Json[])[0]);
+    }
+  }
+  collect();
+  const megabytes = (process.memoryUsage().heapUsed - before) / 1e6;
+  assert.ok(megabytes < 20, `${kept.length} short strings keep ${megabytes} MB`);
 });

@@ -15,6 +15,9 @@ export const JSON_DEPTH_MAX = 1000;
 /** Exponents above this are refused: the original reads them digit by digit into 32 bits. */
 const EXPONENT_MAX = 2_147_483_639;
 
+/** The platform copies shorter slices by itself. */
+const SLICE_LENGTH_MIN = 13;
+
 /** Smaller reals have fewer digits than others. */
 const REAL_NORMAL_MIN = 2.2250738585072014e-308;
 
@@ -200,9 +203,17 @@ class Parser {
     const raw = text.slice(start + 1, at);
     const cooked = escaped ? unescapeText(raw) : { text: raw };
     if ('error' in cooked) this.#fail(cooked.error);
-    this.#value = cooked.text;
+    this.#value = owned(cooked.text);
     return 'string';
   }
+}
+
+/**
+ * The platform's slices keep the text that they are slices of: one value kept in a row would keep
+ * the whole message. So it is copied, by way of a text that is hardly longer than itself.
+ */
+function owned(text: string): string {
+  return text.length < SLICE_LENGTH_MIN ? text : ` ${text}`.slice(1);
 }
 
 /** As an own member, whatever its name. */
