@@ -19,7 +19,7 @@ import {
 /** Debian's folder of servers is on no ordinary user's PATH. */
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
 
-function executable(name: string): string | null {
+export function executable(name: string): string | null {
   for (const folder of folders) {
     const path = join(folder, name);
     try {

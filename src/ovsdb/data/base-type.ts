@@ -4,7 +4,15 @@
  */
 import { formatReal } from '../json/real.ts';
 import { encodeUtf8, sequenceLength } from '../json/utf8.ts';
-import { type Integer, isInteger, type Json, type JsonObject, RawJson } from '../json/value.ts';
+import {
+  INT64_MAX,
+  INT64_MIN,
+  type Integer,
+  isInteger,
+  type Json,
+  type JsonObject,
+  RawJson,
+} from '../json/value.ts';
 import { type Atom, type AtomicType, atomicTypes, compareAtoms } from './atom.ts';
 import { atomToText } from './atom-text.ts';
 import { constraintViolation, isError, type OvsdbError, syntaxError } from './error.ts';
@@ -128,7 +136,16 @@ function range(
   if (min !== null && max !== null && min > max) {
     return syntaxError(parser.json, `min${suffix} exceeds max${suffix}`);
   }
-  return { min, max };
+  return { min: isBottom(min) ? null : min, max: isTop(max) ? null : max };
+}
+
+/** A limit that all values keep is no limit, and is not written. */
+function isBottom(limit: Integer | null): boolean {
+  return limit === INT64_MIN || limit === -Number.MAX_VALUE;
+}
+
+function isTop(limit: Integer | null): boolean {
+  return limit === INT64_MAX || limit === Number.MAX_VALUE;
 }
 
 function parseLengths(parser: MemberParser): Partial<BaseType> | OvsdbError {

@@ -58,6 +58,11 @@ test('types are read and written in their shortest form', () => {
   const cases: readonly (readonly [string, string, string])[] = [
     ['"integer"', '"integer"', 'integer'],
     ['{"key":"real"}', '"real"', 'real'],
+    [
+      '{"key":{"type":"integer","minInteger":-9223372036854775808,"maxInteger":9223372036854775807}}',
+      '"integer"',
+      'integer',
+    ],
     ['{"key":{"type":"string"},"min":0}', '{"key":"string","min":0}', 'set of up to 1 strings'],
     [
       '{"key":"uuid","min":1,"max":"unlimited"}',
@@ -70,8 +75,8 @@ test('types are read and written in their shortest form', () => {
       'map of (string, integer) pairs',
     ],
     [
-      '{"key":{"type":"integer","minInteger":-3,"maxInteger":9223372036854775807},"max":3}',
-      '{"key":{"maxInteger":9223372036854775807,"minInteger":-3,"type":"integer"},"max":3}',
+      '{"key":{"type":"integer","minInteger":-3,"maxInteger":9223372036854775806},"max":3}',
+      '{"key":{"maxInteger":9223372036854775806,"minInteger":-3,"type":"integer"},"max":3}',
       'set of 1 to 3 integers',
     ],
     [

@@ -12,6 +12,7 @@ import {
   schemasEqual,
   schemaToJson,
 } from './schema.ts';
+import { rightSchemas, wrongSchemas } from './schema-cases-test-helper.ts';
 
 function json(text: string): Json {
   const result = parseJson(text);
@@ -126,4 +127,10 @@ test('clusters have no ephemeral columns', () => {
   assert.equal(checkNoEphemeral(persistent), null);
   assert.ok(persistent.tables.get('A')?.columns[2].persistent);
   assert.ok(!schema.tables.get('A')?.columns[2].persistent);
+});
+
+test('every right schema is written as it was read, every wrong one refused', () => {
+  for (const text of rightSchemas)
+    assert.equal(serializeSorted(schemaToJson(schemaOf(text))), text);
+  for (const text of wrongSchemas) assert.ok(isError(parseSchema(json(text))), text);
 });
