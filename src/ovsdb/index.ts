@@ -13,6 +13,7 @@ export type { BaseType, Reference, ReferenceKind } from './data/base-type.ts';
 export { type ColumnType, columnTypeToJson, parseColumnType } from './data/column-type.ts';
 export { applyDiff, type Datum, datumsEqual, diffDatums } from './data/datum.ts';
 export { datumToJson, parseDatum, parseTransientDatum } from './data/datum-json.ts';
+export { datumFromText, TextProblem } from './data/datum-parse-text.ts';
 export { datumToText } from './data/datum-text.ts';
 export { isError, OvsdbError } from './data/error.ts';
 export { isId, MemberParser } from './data/member-parser.ts';
