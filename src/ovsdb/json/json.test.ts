@@ -258,3 +258,13 @@ test('a kept string does not keep the message that it came in', () => {
   const megabytes = (process.memoryUsage().heapUsed - before) / 1e6;
   assert.ok(megabytes < 20, `${kept.length} short strings keep ${megabytes} MB`);
 });
+
+test('both serialisers write the same', () => {
+  const prng = new Prng(4);
+  for (let round = 0; round < 500; round++) {
+    const value = parsed(randomText(prng, 4));
+    const exact = serialize([value, new RawJson('0')]);
+    assert.equal(serialize(value), exact.slice(1, -3));
+    assert.ok(jsonEqual(parsed(serialize(value)), value));
+  }
+});

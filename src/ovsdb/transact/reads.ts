@@ -5,10 +5,11 @@
 import { assert } from '../../stdx/index.ts';
 import { isError, OvsdbError, syntaxError } from '../data/error.ts';
 import { UUID_ZERO } from '../data/uuid.ts';
-import type { Json } from '../json/value.ts';
+import { type Json, RawJson } from '../json/value.ts';
 import type { Column } from '../schema/column.ts';
 import { parseColumnSet, UUID_COLUMN } from '../schema/table-schema.ts';
-import { compareRows, createRow, type Row, rowKey, rowToJson } from '../store/row.ts';
+import { compareRows, createRow, type Row, rowKey } from '../store/row.ts';
+import { rowWriter } from '../store/row-text.ts';
 import type { Table } from '../store/table.ts';
 import { parseCondition } from './condition.ts';
 import { type Execution, NOT_SATISFIED, type Operation, parseTable } from './execution.ts';
@@ -30,7 +31,8 @@ export const select: Operation = (x, parser) => {
   if (isError(sort)) return sort;
   const rows = distinct(query(x.draft, table, condition), columns);
   if (sort.length > 0) rows.sort((a, b) => compareRows(a, b, sort));
-  return { rows: rows.map((row) => rowToJson(row, columns)) };
+  const write = rowWriter(columns);
+  return { rows: rows.map((row) => new RawJson(write(row))) };
 };
 
 /** One row of each combination of values. */

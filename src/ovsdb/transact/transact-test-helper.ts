@@ -83,7 +83,7 @@ export class TestDatabase {
     const wanted = columns === undefined ? names : columns.split(',');
     const select = { op: 'select', table, where: [], columns: wanted };
     const [{ rows }] = this.transact([select]) as unknown as [{ rows: Json[] }];
-    const lines = rows.map((row) => this.names.replaceIn(serializeSorted(row)));
+    const lines = rows.map((row) => this.names.replaceIn(serializeSorted(jsonOf(serialize(row)))));
     return lines.sort(compareText).join('\n');
   }
 }
