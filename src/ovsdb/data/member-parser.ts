@@ -90,6 +90,10 @@ export class MemberParser {
     return this.#member(name, isObject, true) as JsonObject | undefined;
   }
 
+  optionalObject(name: string): JsonObject | undefined {
+    return this.#member(name, isObject, false) as JsonObject | undefined;
+  }
+
   /** A string or an object, as types are written. */
   stringOrObject(name: string, required: boolean): Json | undefined {
     return this.#member(name, (json) => isString(json) || isObject(json), required);
