@@ -1,0 +1,28 @@
+/** Tables that a backup does not copy: `DATABASE:TABLE`, separated by commas or spaces. */
+import { OvsdbError } from '../data/error.ts';
+import { compareText } from '../json/serialize.ts';
+
+/** For each database its excluded tables. */
+export type Exclusions = ReadonlyMap<string, ReadonlySet<string>>;
+
+export function parseExclusions(text: string): Exclusions | OvsdbError {
+  const exclusions = new Map<string, Set<string>>();
+  for (const name of text.split(/[ ,]+/)) {
+    if (name === '') continue;
+    // As strtok splits: empty parts do not count, and what follows a second colon is the table's.
+    const [, database, table] = /^:*([^:]+):+(.+)$/.exec(name) ?? [];
+    if (database === undefined || table === undefined) {
+      return new OvsdbError('syntax error', `Can't parse excluded table: ${name}`);
+    }
+    exclusions.set(database, (exclusions.get(database) ?? new Set()).add(table));
+  }
+  return exclusions;
+}
+
+/** As {@link parseExclusions} reads it, sorted. */
+export function formatExclusions(exclusions: Exclusions): string {
+  return [...exclusions]
+    .flatMap(([database, tables]) => [...tables].map((table) => `${database}:${table}`))
+    .sort(compareText)
+    .join(',');
+}
