@@ -2,8 +2,8 @@
  * io: the only room that touches the world, and knows no protocol. Reading order: `clock` (what one
  * event's time is), `storage` (the face of a data file) with `data-file` (on a disk) and
  * `memory-file` (for tests and short-lived ledgers), `create-file` (all or nothing), `file-lock`
- * (one writer), `client-server` (what clients connect to), `peers/peer-hello` and `peers/peer-link`
- * (how replicas find and prove each other), `address` and `errors` (what people see when something
+ * (one writer), `append-file/` (files that grow by records), `client-server` (what clients connect
+ * to), `peers/peer-hello` and `peers/peer-link` (how replicas find and prove each other), `address` and `errors` (what people see when something
  * is wrong).
  */
 export {
@@ -15,6 +15,19 @@ export {
   parseAddress,
   parseAddresses,
 } from './address.ts';
+export {
+  AppendFile,
+  type AppendFileHandler,
+  type AppendFileSystem,
+  acquireDatabaseLock,
+  type DatabaseLock,
+  FileSource,
+  followLinks,
+  glibcErrorText,
+  isDangling,
+  lockPathOf,
+  Replacement,
+} from './append-file/index.ts';
 export {
   type ClientHandler,
   ClientServer,

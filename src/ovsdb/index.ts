@@ -5,7 +5,9 @@
  * Reading order: `json/` (values exact over 64 bits, parser, stream framer), `data/` (atoms, types,
  * datums), `schema/`, `store/` (immutable rows, tables, change sets), `transact/` (`draft`, the
  * operations, `execute`, then `precommit`: every check of a commit in its order), `record/` (change
- * sets as files and logs keep them).
+ * sets as files and logs keep them), `file/` (such files: frames, replay, snapshots),
+ * `monitor/` (what clients that watch are told), `server/` (the core of a server), `replication/`
+ * (databases whose content another server decides).
  */
 export { type Atom, type AtomicType, compareAtoms } from './data/atom.ts';
 export { atomToText } from './data/atom-text.ts';
@@ -15,9 +17,39 @@ export { applyDiff, type Datum, datumsEqual, diffDatums } from './data/datum.ts'
 export { datumToJson, parseDatum, parseTransientDatum } from './data/datum-json.ts';
 export { datumFromText, TextProblem } from './data/datum-parse-text.ts';
 export { datumToText } from './data/datum-text.ts';
-export { isError, OvsdbError } from './data/error.ts';
+export { isError, OvsdbError, plainError } from './data/error.ts';
 export { isId, MemberParser } from './data/member-parser.ts';
 export { parseUuid, UUID_ZERO, type Uuid, type UuidSource, uuidsFromPrng } from './data/uuid.ts';
+export {
+  encodeRecord,
+  formatHeader,
+  LENGTH_DIGITS_MAX,
+  type Magic,
+  type Sha1,
+} from './file/frame.ts';
+export { OvsdbIoError } from './file/io-error.ts';
+export {
+  identifyLog,
+  LogReader,
+  type LogReaderOptions,
+  type LogRecord,
+  type LogSource,
+} from './file/log-reader.ts';
+export {
+  parseBody,
+  type Replayed,
+  type ReplayOptions,
+  type ReplayProblem,
+  readSchema,
+  replayStandalone,
+} from './file/replay.ts';
+export {
+  captureSnapshot,
+  type Snapshot,
+  type SnapshotNotes,
+  schemaText,
+  snapshotText,
+} from './file/snapshot.ts';
 export { JSON_SIZE_MAX, JsonFramer, type JsonFramerOptions } from './json/framer.ts';
 export { JSON_DEPTH_MAX, type JsonResult, parseJson } from './json/parse.ts';
 export { compareText, serialize, serializeSorted } from './json/serialize.ts';
@@ -35,8 +67,28 @@ export {
   memberOf,
   RawJson,
 } from './json/value.ts';
+export {
+  DatabaseMonitors,
+  type IdTaken,
+  type Monitor,
+  type MonitorMethod,
+  type MonitorsOptions,
+} from './monitor/index.ts';
 export { convertDatabase, draftOfRecord, type ReadOptions } from './record/read.ts';
 export { changeSetToRecord, databaseToRecord, type RecordOptions } from './record/write.ts';
+export {
+  Backup,
+  type BackupOptions,
+  type BackupState,
+  backupStatus,
+  type Exclusions,
+  formatExclusions,
+  parseExclusions,
+  Relay,
+  type RelayOptions,
+  type RelayState,
+  type SourceEffect,
+} from './replication/index.ts';
 export type { Column } from './schema/column.ts';
 export {
   checkNoEphemeral,
@@ -47,6 +99,24 @@ export {
   schemaToJson,
 } from './schema/schema.ts';
 export { parseColumnSet, type TableSchema } from './schema/table-schema.ts';
+export {
+  type AppendEffect,
+  type CoreCounters,
+  type CoreEffect,
+  type CoreLimits,
+  type CoreOptions,
+  type DatabaseModel,
+  type DatabaseStatus,
+  defaultLimits,
+  type ForwardReply,
+  type LockStates,
+  OvsdbCore,
+  SERVER_DATABASE,
+  type ServedOptions,
+  type SessionId,
+  type SessionOptions,
+  type TaskDone,
+} from './server/index.ts';
 export type { ChangeSet, Recount, RowChange, TableChanges } from './store/change-set.ts';
 export { Database } from './store/database.ts';
 export { type Row, rowToJson } from './store/row.ts';

@@ -4,8 +4,9 @@
  * byte is looked at once, whatever the chunks; a value's chunks are joined once, at its end.
  *
  * While looking, the framer notes whether a value holds anything in which the platform's parser
- * and the exact one could differ (long or unusual numbers, \u escapes). Most messages do not, and
- * are parsed four times faster; what the platform refuses is parsed again for the exact error.
+ * and the exact one could differ (long or unusual numbers, \u escapes, and escapes in names, of
+ * which V8 reads some as others: `{"":1,"\"":2}`). Most messages do not, and are parsed four times
+ * faster; what the platform refuses is parsed again for the exact error.
  */
 import { assert } from '../../stdx/index.ts';
 import { JSON_DEPTH_MAX, type JsonResult, parseJson } from './parse.ts';
@@ -30,6 +31,8 @@ export class JsonFramer {
   #depth: number = 0;
   #inString: boolean = false;
   #escaped: boolean = false;
+  /** Whether the last string has an escape in it. */
+  #hasEscape: boolean = false;
   #plain: boolean = true;
   #digits: number = 0;
   #failed: JsonResult | null = null;
@@ -127,8 +130,12 @@ export class JsonFramer {
       // An e is part of true and false too; in a number it follows a digit.
       if (byte === 0x65 && this.#digits > 0) this.#plain = false;
       this.#digits = 0;
-      if (byte === 0x22) this.#inString = true;
-      else if (byte === 0x7b || byte === 0x5b) {
+      if (byte === 0x22) {
+        this.#inString = true;
+        this.#hasEscape = false;
+      } else if (byte === 0x3a) {
+        if (this.#hasEscape) this.#plain = false;
+      } else if (byte === 0x7b || byte === 0x5b) {
         if (++this.#depth > JSON_DEPTH_MAX) {
           this.#fail(`input exceeds maximum nesting depth ${JSON_DEPTH_MAX}`);
           return at;
@@ -157,6 +164,7 @@ export class JsonFramer {
       }
       if (byte === 0x5c) {
         this.#escaped = true;
+        this.#hasEscape = true;
         return at + 1;
       }
     }

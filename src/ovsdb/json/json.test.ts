@@ -268,3 +268,12 @@ test('both serialisers write the same', () => {
     assert.ok(jsonEqual(parsed(serialize(value)), value));
   }
 });
+
+test('names with escapes are read as they are, whatever the platform makes of them', () => {
+  for (const name of ['"', '\\', '\n', 'a"b']) {
+    const text = JSON.stringify({ '': 1, '\\': 2, x: { '': 1, [name]: { [name]: 3 } } });
+    const [result] = new JsonFramer().push(new TextEncoder().encode(text));
+    assert.ok(result?.ok);
+    assert.equal(JSON.stringify(result.value), text);
+  }
+});

@@ -29,12 +29,13 @@ export function draftOfRecord(
   options: ReadOptions,
 ): Draft | OvsdbError {
   if (!isObject(json)) return syntaxError(json, 'object expected');
-  const reader = new Reader(database, options, json['_is_diff'] === true);
+  const reader = new RecordReader(database, options, json['_is_diff'] === true);
   for (const [name, tableJson] of Object.entries(json)) {
     const table = database.tables.get(name);
     if (table === undefined) {
-      if (options.converting || isAnnotation(name, tableJson)) continue;
-      return new OvsdbError('unknown table', `No table named ${name}.`, json);
+      const problem = reader.unknown(name, tableJson, json);
+      if (problem !== null) return problem;
+      continue;
     }
     const problem = reader.table(table, tableJson);
     if (problem !== null) return problem;
@@ -47,7 +48,8 @@ function isAnnotation(name: string, json: Json): boolean {
   return name === '_comment' || (name === '_is_diff' && typeof json === 'boolean');
 }
 
-class Reader {
+/** Takes a record apart into a draft: whole tables or single rows, in any order. */
+export class RecordReader {
   readonly draft: Draft;
   readonly #options: ReadOptions;
   readonly #diff: boolean;
@@ -58,15 +60,25 @@ class Reader {
     this.#diff = diff;
   }
 
+  /** A member that is no table of the database: whether it may be there. */
+  unknown(name: string, json: Json, record?: Json): OvsdbError | null {
+    if (this.#options.converting || isAnnotation(name, json)) return null;
+    return new OvsdbError('unknown table', `No table named ${name}.`, record);
+  }
+
   table(table: Table, json: Json): OvsdbError | null {
     if (!isObject(json)) return syntaxError(json, 'object expected');
     for (const [text, rowJson] of Object.entries(json)) {
-      const uuid = parseUuid(text);
-      if (uuid === null) return syntaxError(json, `"${text}" is not a valid UUID`);
-      const problem = this.#row(table, uuid, rowJson);
+      const problem = this.row(table, text, rowJson, json);
       if (problem !== null) return problem;
     }
     return null;
+  }
+
+  row(table: Table, text: string, json: Json, rows?: Json): OvsdbError | null {
+    const uuid = parseUuid(text);
+    if (uuid === null) return syntaxError(rows, `"${text}" is not a valid UUID`);
+    return this.#row(table, uuid, json);
   }
 
   #row(table: Table, uuid: Uuid, json: Json): OvsdbError | null {

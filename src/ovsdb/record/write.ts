@@ -47,7 +47,7 @@ export function databaseToRecord(database: Database): JsonObject {
   for (const [name, table] of database.tables) {
     if (table.size === 0) continue;
     const tableJson: { [uuid: string]: Json } = {};
-    for (const row of table.rows()) tableJson[row.uuid] = insertToJson(row, table.schema);
+    for (const row of table.rows()) tableJson[row.uuid] = rowToRecord(row, table.schema);
     record[name] = tableJson;
   }
   return record;
@@ -60,7 +60,7 @@ function changeToJson(
   columnDiff: boolean,
 ): Json | undefined {
   if (after === null) return null;
-  if (before === null) return insertToJson(after, schema);
+  if (before === null) return rowToRecord(after, schema);
   const json: { [column: string]: Json } = {};
   let kept = false;
   for (const index of changed) {
@@ -74,7 +74,8 @@ function changeToJson(
   return kept ? json : undefined;
 }
 
-function insertToJson(row: Row, schema: TableSchema): JsonObject {
+/** A row as that of an insertion: what differs from the defaults, ephemeral columns left out. */
+export function rowToRecord(row: Row, schema: TableSchema): JsonObject {
   const json: { [column: string]: Json } = {};
   for (const column of schema.columns) {
     if (!isKept(column)) continue;

@@ -1,0 +1,16 @@
+/**
+ * Files that grow by records: `append-file` (writes in groups, cuts off what failed),
+ * `replacement` (a new content in one step), `database-lock` (one writer, ours or the original's),
+ * `file-source` (reading), `real-path`, `error-text` (errors in the C library's words).
+ */
+export {
+  AppendFile,
+  type AppendFileHandler,
+  type AppendFileOptions,
+  type AppendFileSystem,
+} from './append-file.ts';
+export { acquireDatabaseLock, type DatabaseLock, lockPathOf } from './database-lock.ts';
+export { glibcErrorText } from './error-text.ts';
+export { FileSource } from './file-source.ts';
+export { followLinks, isDangling } from './real-path.ts';
+export { Replacement, syncFolder } from './replacement.ts';
