@@ -163,6 +163,9 @@ test('clients that come back are told what they missed', () => {
   );
   assert.match(since(ids[0] as string), new RegExp(`^\\[false,"${ids[3]}",.*initial`));
   assert.match(since(uuid(99)), /^\[false/);
+  server.transact([update(1, { n: 4 })]);
+  assert.match(since(ids[1] as string), /^\[false/);
+  assert.match(since(ids[2] as string), /"modify":\{"n":4\}/);
   // All of the table at once weighs more than the database: only the latest is kept.
   server.transact([
     { op: 'update', table: 'T', where: [], row: { set: ['set', ['a', 'b', 'c']] } },
@@ -170,6 +173,56 @@ test('clients that come back are told what they missed', () => {
   assert.equal(server.monitors.historyLength, 1);
   assert.match(since(ids[3] as string), /^\[false/);
   assert.equal(since(server.monitors.lastTxnId), `[true,"${server.monitors.lastTxnId}",{}]`);
+});
+
+test('what one client missed is not told to the next when more has happened', () => {
+  const server = new MonitoredDatabase(schema);
+  server.transact(Array.from({ length: 9 }, (_, i) => insert(i, {})));
+  server.transact([update(1, { n: 1 })]);
+  const known = server.monitors.lastTxnId;
+  for (let n = 2; n <= 3; n++) {
+    server.transact([update(1, { n })]);
+    const { reply } = server.open('monitor_cond_since', n, { T: { columns: ['n'] } }, known);
+    assert.match(reply, new RegExp(`"modify":\\{"n":${n}\\}`));
+  }
+});
+
+test('columns of one table may want to hear of different changes', () => {
+  const server = new MonitoredDatabase(schema);
+  server.transact([insert(1, { name: 'a', n: 1, opt: 1 })]);
+  const requests = {
+    T: [
+      { columns: ['name'], select: { modify: false } },
+      { columns: ['n'], select: { initial: false, delete: false } },
+    ],
+  };
+  const v1 = server.open('monitor', 'm', requests);
+  const v2 = server.open('monitor_cond', 'm', requests);
+  const told = (): (string | null)[] => [server.flush(v1.monitor), server.flush(v2.monitor)];
+  const of = (row: string): string => `{"T":{"${uuid(1)}":${row}}}`;
+  assert.equal(v1.reply, of('{"new":{"name":"a"}}'));
+  assert.equal(v2.reply, of('{"initial":{"name":"a"}}'));
+  server.transact([update(1, { n: 2, name: 'b' })]);
+  assert.deepEqual(told(), [of('{"new":{"n":2},"old":{"n":1}}'), of('{"modify":{"n":2}}')]);
+  server.transact([update(1, { name: 'c' })]);
+  assert.deepEqual(told(), [of('{"new":{"n":2},"old":{}}'), of('{"modify":{}}')]);
+  server.transact([remove(1)]);
+  assert.deepEqual(told(), [of('{"old":{"name":"c"}}'), of('{"delete":null}')]);
+});
+
+test('one change is an insertion to some and a modification to others', () => {
+  const server = new MonitoredDatabase(schema);
+  server.transact([insert(1, { name: 'a', n: 1 })]);
+  const monitors = [[['n', '>', 1]], [['n', '>', 0]], [['n', '==', 1]]].map((where) => {
+    return server.open('monitor_cond', 'm', { T: { columns: ['name', 'n'], where } }).monitor;
+  });
+  server.transact([update(1, { n: 2 })]);
+  assert.deepEqual(
+    monitors.map((monitor) => server.flush(monitor)),
+    ['{"insert":{"n":2,"name":"a"}}', '{"modify":{"n":2}}', '{"delete":null}'].map(
+      (row) => `{"T":{"${uuid(1)}":${row}}}`,
+    ),
+  );
 });
 
 test('a condition on a new column does not miss what happened before it was looked at', () => {

@@ -46,7 +46,7 @@ export class Rendering {
         const update =
           kind === 'delete' || condition.everything
             ? table.updates.text(format, kind, before, after)
-            : this.#rows.text(table, format, kind, row);
+            : this.#rows.text(table, kind, row);
         text.row(uuid, update);
       }
       text.table(table.name);
@@ -76,26 +76,17 @@ export class Body {
   }
 }
 
-/** Row updates that monitors of several conditions may need. */
+/** Row updates that monitors of several conditions may need: none of them is of "monitor". */
 class RowTexts {
-  readonly #texts: Map<string, Map<DifferentRow, string | null>> = new Map();
+  readonly #texts: {
+    readonly [kind in 'insert' | 'modify']: Map<DifferentRow, string | null>;
+  } = { insert: new Map(), modify: new Map() };
 
-  text(
-    table: ShapeTable,
-    format: Format,
-    kind: 'insert' | 'modify',
-    row: DifferentRow,
-  ): string | null {
-    const name = `${format} ${kind}`;
-    let texts = this.#texts.get(name);
-    if (texts === undefined) {
-      texts = new Map();
-      this.#texts.set(name, texts);
-    }
-    let text = texts.get(row);
+  text(table: ShapeTable, kind: 'insert' | 'modify', row: DifferentRow): string | null {
+    let text = this.#texts[kind].get(row);
     if (text === undefined) {
-      text = table.updates.text(format, kind, row.before, row.after);
-      texts.set(row, text);
+      text = table.updates.text(2, kind, row.before, row.after);
+      this.#texts[kind].set(row, text);
     }
     return text;
   }
