@@ -40,6 +40,12 @@ const commands: readonly CommandEntry[] = [
     load: async () => (await import('./recover.ts')).define,
   },
   {
+    name: 'ovsdb',
+    summary: 'the OVSDB server and its tools, as the originals are called',
+    group: 'Run a database of Open vSwitch:',
+    load: async () => (await import('./ovsdb.ts')).define,
+  },
+  {
     name: 'status',
     summary: 'show role, log, checkpoint and digest of each replica',
     group: 'Look and measure:',
@@ -81,6 +87,11 @@ const commands: readonly CommandEntry[] = [
 export async function main(argv: readonly string[]): Promise<number> {
   const name = commands.find((entry) => entry.name === argv[0])?.name ?? null;
   try {
+    if (name === 'ovsdb') {
+      const { runOvsdb } = await import('./ovsdb.ts');
+      const exitCode = await runOvsdb(argv.slice(1));
+      if (exitCode !== null) return exitCode;
+    }
     await run(argv.length === 0 ? ['help'] : argv);
     return Number(process.exitCode ?? ExitCode.ok);
   } catch (error) {
