@@ -5,6 +5,7 @@
  * Pause: the longest time between two turns of the event loop, sampled every millisecond. Append:
  * the longest time from a transaction to the news that it is in the file, one after another.
  */
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +14,8 @@ import { schemaOf, TestServer } from '../src/host/ovsdb/storage/storage-test-hel
 
 const rows = Number(process.argv[2] ?? 63_200);
 const runs = Number(process.argv[3] ?? 3);
+/** Of a process that this one starts: what to do, and with which file. */
+const [task, taskPath = ''] = process.argv.slice(4);
 const TEXT_LENGTH = 700;
 
 const schema = schemaOf({
@@ -79,7 +82,12 @@ async function measure(path: string): Promise<void> {
   while (compacting) {
     const oneMs = performance.now();
     const where = [['n', '==', appends % rows]];
-    await server.transact({ op: 'update', table: 'T', where, row: { s: `${appends}` } });
+    await server.transact({
+      op: 'update',
+      table: 'T',
+      where,
+      row: { s: `${process.pid}-${appends}` },
+    });
     appendMs = Math.max(appendMs, performance.now() - oneMs);
     appends += 1;
   }
@@ -94,11 +102,21 @@ async function measure(path: string): Promise<void> {
   await server.storage.close();
 }
 
-const folder = fs.mkdtempSync(join(tmpdir(), 'ovsdb-compaction-'));
-try {
-  const path = join(folder, 'db');
-  await fill(path);
-  for (let run = 0; run < runs; run++) await measure(path);
-} finally {
-  fs.rmSync(folder, { recursive: true });
+/** Each part in a process of its own, so that none finds the memory that another has left. */
+function run(name: string, path: string): void {
+  const args = [import.meta.filename, String(rows), String(runs), name, path];
+  execFileSync(process.execPath, args, { stdio: 'inherit' });
+}
+
+if (task === 'fill') await fill(taskPath);
+else if (task === 'measure') await measure(taskPath);
+else {
+  const folder = fs.mkdtempSync(join(tmpdir(), 'ovsdb-compaction-'));
+  try {
+    const path = join(folder, 'db');
+    run('fill', path);
+    for (let i = 0; i < runs; i++) run('measure', path);
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
 }

@@ -3,8 +3,8 @@
  * event's time is), `storage` (the face of a data file) with `data-file` (on a disk) and
  * `memory-file` (for tests and short-lived ledgers), `create-file` (all or nothing), `file-lock`
  * (one writer), `append-file/` (files that grow by records), `client-server` (what clients connect
- * to), `peers/peer-hello` and `peers/peer-link` (how replicas find and prove each other), `address` and `errors` (what people see when something
- * is wrong).
+ * to), `peers/peer-hello` and `peers/peer-link` (how replicas find and prove each other), `address`
+ * and `errors` (what people see when something is wrong).
  */
 export {
   ADDRESSES_MAX,

@@ -1,0 +1,2 @@
+/** The entry of ovsdb-tool. */
+export { main } from './tool/main.ts';
