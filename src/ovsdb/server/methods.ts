@@ -8,6 +8,7 @@ import type { LockMode } from './locks.ts';
 import { idKey, notificationText, type Request } from './message.ts';
 import { cancelMonitor, changeMonitor, openMonitor, type Reply } from './monitoring.ts';
 import type { ServedDatabase } from './served-database.ts';
+import { SERVER_DATABASE } from './server-database.ts';
 import type { Session } from './session.ts';
 import { duplicateId, newTask, type Transactions } from './transactions.ts';
 
@@ -40,7 +41,7 @@ export function answer(session: Session, request: Request, context: MethodContex
     case 'get_schema':
       return getSchema(request, hub);
     case 'list_dbs':
-      return { result: [...hub.databases.keys()] };
+      return { result: listDatabases(hub) };
     case 'get_server_id':
       return { result: context.serverId };
     case 'lock':
@@ -75,6 +76,12 @@ function lookUp({ method, params }: Request, hub: Hub): ServedDatabase | OvsdbEr
     `${method} request specifies database ${name} which is not yet available because it has ` +
       'not completed joining its cluster',
   );
+}
+
+/** What is built in comes last. */
+function listDatabases({ databases }: Hub): string[] {
+  const names = [...databases.keys()].filter((name) => name !== SERVER_DATABASE);
+  return [...names, SERVER_DATABASE];
 }
 
 function getSchema(request: Request, hub: Hub): Reply {
