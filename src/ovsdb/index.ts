@@ -35,12 +35,11 @@ export {
   type LogRecord,
   type LogSource,
 } from './file/log-reader.ts';
+export { parseBody, readSchema } from './file/record-json.ts';
 export {
-  parseBody,
   type Replayed,
   type ReplayOptions,
   type ReplayProblem,
-  readSchema,
   replayStandalone,
 } from './file/replay.ts';
 export {
@@ -111,6 +110,8 @@ export {
   type ForwardReply,
   type LockStates,
   OvsdbCore,
+  type Message,
+  readMessage,
   SERVER_DATABASE,
   type ServedOptions,
   type SessionId,

@@ -6,18 +6,15 @@
  * A generator, so that a server that serves other databases meanwhile decides how long it works
  * at a time.
  */
-import { isError, type OvsdbError, plainError } from '../data/error.ts';
+import { isError, type OvsdbError } from '../data/error.ts';
 import type { UuidSource } from '../data/uuid.ts';
-import { JsonFramer } from '../json/framer.ts';
-import { parseJson } from '../json/parse.ts';
-import { decodeUtf8 } from '../json/utf8.ts';
-import { isObject, type Json } from '../json/value.ts';
 import { draftOfRecord, RecordReader } from '../record/read.ts';
-import { parseSchema, type Schema } from '../schema/schema.ts';
+import type { Schema } from '../schema/schema.ts';
 import { Database } from '../store/database.ts';
 import type { Draft } from '../transact/draft.ts';
 import { precommit } from '../transact/precommit.ts';
 import { LogReader, type LogReaderOptions, type LogRecord } from './log-reader.ts';
+import { parseBody, readSchema } from './record-json.ts';
 import { partsOfRecord, type RecordPart, UnusualRecord } from './record-rows.ts';
 
 export interface ReplayOptions extends LogReaderOptions {
@@ -54,15 +51,6 @@ export interface Replayed {
 const WHOLE_SIZE_MAX = 256 * 1024;
 /** Rows between two pauses. */
 const ROWS_PER_STEP = 500;
-
-/** The schema that a standalone log begins with. */
-export function readSchema(reader: LogReader): Schema | OvsdbError {
-  const record = reader.next();
-  if (record === null) return plainError('unexpected end of file reading schema');
-  if (isError(record)) return record;
-  const json = parseBody(reader, record);
-  return isError(json) ? json : parseSchema(json);
-}
 
 /** Reads the whole log; an error when not even its schema can be read. */
 export function* replayStandalone(options: ReplayOptions): Generator<void, Replayed | OvsdbError> {
@@ -138,14 +126,4 @@ function takePart(reader: RecordReader, part: RecordPart, database: Database): O
   // The member may still be one that is not looked into: a comment, or what is converted away.
   if (table === undefined) return reader.unknown(part.table, {});
   return reader.row(table, part.uuid, part.row);
-}
-
-/** The JSON object of a record. */
-export function parseBody(reader: LogReader, record: LogRecord): Json | OvsdbError {
-  const [framed] = new JsonFramer().push(record.body);
-  // What the framer waits for will not come: the parser says where it ends.
-  const result = framed ?? parseJson(decodeUtf8(record.body));
-  if (!result.ok) return reader.badBody(record, `are not valid JSON (${result.error})`);
-  if (!isObject(result.value)) return reader.badBody(record, 'are not a JSON object');
-  return result.value;
 }

@@ -1,40 +1,27 @@
 /** Commands that make the files of cluster members, and take one apart. */
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
+import { isError } from '../../../ovsdb/data/error.ts';
+import { isId } from '../../../ovsdb/data/member-parser.ts';
+import { encodeRecord } from '../../../ovsdb/file/frame.ts';
+import { captureSnapshot, schemaText, snapshotText } from '../../../ovsdb/file/snapshot.ts';
+import { serialize } from '../../../ovsdb/json/serialize.ts';
+import { isArray, isObject, type Json, type JsonObject } from '../../../ovsdb/json/value.ts';
+import { convertDatabase, draftOfRecord } from '../../../ovsdb/record/read.ts';
+import { databaseToRecord } from '../../../ovsdb/record/write.ts';
 import {
-  captureSnapshot,
-  convertDatabase,
-  Database,
-  databaseToRecord,
-  draftOfRecord,
-  encodeRecord,
-  isArray,
-  isError,
-  isId,
-  isObject,
-  type Json,
-  type JsonObject,
   parseSchema,
   persistEphemeral,
-  precommit,
   type Schema,
-  schemaText,
   schemaToJson,
-  serialize,
-  snapshotText,
-} from '../../../ovsdb/index.ts';
+} from '../../../ovsdb/schema/schema.ts';
+import { Database } from '../../../ovsdb/store/database.ts';
+import { precommit } from '../../../ovsdb/transact/precommit.ts';
 import { madeBy, type ToolContext } from './context.ts';
 import { Fatal, fatal } from './fatal.ts';
 import { lockFile } from './lock.ts';
-import {
-  openLog,
-  openStandalone,
-  readDatabase,
-  readerOf,
-  readJson,
-  readSchemaFile,
-  sha1,
-} from './read-file.ts';
+import { readDatabase } from './read-database.ts';
+import { openLog, openStandalone, readerOf, readJson, readSchemaFile, sha1 } from './read-file.ts';
 import { createFile } from './write-commands.ts';
 
 export async function createCluster(context: ToolContext): Promise<void> {

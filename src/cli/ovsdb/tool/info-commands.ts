@@ -1,15 +1,9 @@
 /** Commands that say something about a database file or a schema, and change nothing. */
 import fs from 'node:fs';
-import {
-  isError,
-  isObject,
-  type JsonObject,
-  parseSchema,
-  parseUuid,
-  type Schema,
-  schemasEqual,
-  UUID_ZERO,
-} from '../../../ovsdb/index.ts';
+import { isError } from '../../../ovsdb/data/error.ts';
+import { parseUuid, UUID_ZERO } from '../../../ovsdb/data/uuid.ts';
+import { isObject, type JsonObject } from '../../../ovsdb/json/value.ts';
+import { parseSchema, type Schema, schemasEqual } from '../../../ovsdb/schema/schema.ts';
 import { defaultDatabase, defaultSchema, type ToolContext } from './context.ts';
 import { Fatal, fatal } from './fatal.ts';
 import { openLog, readDatabaseSchema, readerOf, readJson, readSchemaFile } from './read-file.ts';
@@ -106,28 +100,4 @@ export function isOfKind(magic: 'JSON' | 'CLUSTER'): (context: ToolContext) => v
     fs.closeSync(log.fd);
     if (log.magic !== magic) throw new Fatal(null, NO);
   };
-}
-
-const comparisons: { readonly [operator: string]: (order: number) => boolean } = {
-  '<': (order) => order < 0,
-  '<=': (order) => order <= 0,
-  '==': (order) => order === 0,
-  '>=': (order) => order >= 0,
-  '>': (order) => order > 0,
-  '!=': (order) => order !== 0,
-};
-
-export function compareVersions({ args }: ToolContext): void {
-  const [a, b] = [parseVersion(args[0]), parseVersion(args[2])];
-  const differing = a.findIndex((number, i) => number !== b[i]);
-  const order = differing === -1 ? 0 : a[differing] - b[differing];
-  const operator = args[1];
-  if (!Object.hasOwn(comparisons, operator)) fatal(`${operator}: not a relational operator`);
-  if (!comparisons[operator](order)) throw new Fatal(null, NO);
-}
-
-function parseVersion(text: string): number[] {
-  const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(text);
-  if (match === null) return fatal(`${text}: not an OVSDB version number in format x.y.z`);
-  return match.slice(1).map(Number);
 }

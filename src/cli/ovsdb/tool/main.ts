@@ -50,7 +50,9 @@ const commands: readonly Command[] = [
   command('transact', '[db] trns', 1, 2, async (c) => (await write()).transact(c)),
   command('show-log', '[db]', 0, 1, async (c) => (await import('./show-log.ts')).showLog(c)),
   command('check-cluster', 'db...', 1, MANY, notYet),
-  command('compare-versions', 'a op b', 3, 3, async (c) => (await info()).compareVersions(c)),
+  command('compare-versions', 'a op b', 3, 3, async (c) =>
+    (await import('./compare-versions.ts')).compareVersions(c),
+  ),
   command('help', '', 0, MANY, async ({ print }) => print(await usage())),
   command('list-commands', '', 0, MANY, ({ print }) => print(commandList())),
   command('cluster-to-standalone', 'db clusterdb', 2, 2, async (c) =>

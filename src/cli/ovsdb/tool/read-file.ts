@@ -1,24 +1,16 @@
 /** Schemas and databases as commands read them; what is wrong with a file ends the program. */
-import { hash, randomUUID } from 'node:crypto';
+import { hash } from 'node:crypto';
 import fs from 'node:fs';
 import { glibcErrorText } from '../../../io/append-file/error-text.ts';
 import { FileSource } from '../../../io/append-file/file-source.ts';
-import {
-  type Database,
-  decodeUtf8,
-  identifyLog,
-  isError,
-  type JsonObject,
-  LogReader,
-  OvsdbError,
-  parseBody,
-  parseJson,
-  parseSchema,
-  readSchema,
-  replayStandalone,
-  type Schema,
-  type Sha1,
-} from '../../../ovsdb/index.ts';
+import { isError, OvsdbError } from '../../../ovsdb/data/error.ts';
+import type { Sha1 } from '../../../ovsdb/file/frame.ts';
+import { identifyLog, LogReader } from '../../../ovsdb/file/log-reader.ts';
+import { parseBody, readSchema } from '../../../ovsdb/file/record-json.ts';
+import { parseJson } from '../../../ovsdb/json/parse.ts';
+import { decodeUtf8 } from '../../../ovsdb/json/utf8.ts';
+import type { JsonObject } from '../../../ovsdb/json/value.ts';
+import { parseSchema, type Schema } from '../../../ovsdb/schema/schema.ts';
 import { fatal } from './fatal.ts';
 
 export const sha1: Sha1 = (bytes) => hash('sha1', bytes, 'hex');
@@ -96,30 +88,4 @@ export function readJson(reader: LogReader): JsonObject | null {
   const json = parseBody(reader, record);
   if (json instanceof OvsdbError) return fatal(json);
   return json as JsonObject;
-}
-
-export interface ReadDatabase {
-  readonly database: Database;
-  /** Behind the last record that was used, bytes. */
-  readonly end: number;
-}
-
-/** The whole of a standalone database, read as one of `schema` if that is given. */
-export function readDatabase(log: OpenLog, name: string, schema?: Schema): ReadDatabase {
-  const steps = replayStandalone({
-    source: log.source,
-    name,
-    sha1,
-    uuids: randomUUID,
-    ...(schema === undefined ? {} : { schema }),
-  });
-  for (;;) {
-    const step = steps.next();
-    if (step.done !== true) continue;
-    if (isError(step.value)) return fatal(step.value);
-    const { database, end, problem } = step.value;
-    // What the checks of a commit refuse was never acknowledged: it and the rest are left out.
-    if (problem !== null && problem.kind !== 'commit') return fatal(problem.error);
-    return { database, end };
-  }
 }

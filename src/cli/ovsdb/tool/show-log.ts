@@ -2,20 +2,19 @@
  * show-log: what the records of a database file say. More verbose, also which rows they touch; once
  * more, also the values.
  */
+import { parseDatum } from '../../../ovsdb/data/datum-json.ts';
+import { datumToText } from '../../../ovsdb/data/datum-text.ts';
+import { isError } from '../../../ovsdb/data/error.ts';
+import { serializeSorted } from '../../../ovsdb/json/serialize.ts';
 import {
-  datumToText,
   isArray,
-  isError,
   isInteger,
   isObject,
   type Json,
   type JsonObject,
-  parseDatum,
-  parseSchema,
-  type Schema,
-  serializeSorted,
-  type TableSchema,
-} from '../../../ovsdb/index.ts';
+} from '../../../ovsdb/json/value.ts';
+import { parseSchema, type Schema } from '../../../ovsdb/schema/schema.ts';
+import type { TableSchema } from '../../../ovsdb/schema/table-schema.ts';
 import { defaultDatabase, type ToolContext } from './context.ts';
 import { fatal } from './fatal.ts';
 import { openLog, readerOf, readJson } from './read-file.ts';

@@ -5,30 +5,24 @@ import { dirname } from 'node:path';
 import { glibcErrorText } from '../../../io/append-file/error-text.ts';
 import { followLinks, isDangling } from '../../../io/append-file/real-path.ts';
 import { Replacement } from '../../../io/append-file/replacement.ts';
-import {
-  captureSnapshot,
-  changeSetToRecord,
-  type Database,
-  type Draft,
-  encodeRecord,
-  execute,
-  isError,
-  type Json,
-  type JsonArray,
-  OvsdbError,
-  OvsdbIoError,
-  parseJson,
-  precommit,
-  type Schema,
-  schemaText,
-  serialize,
-  serializeSorted,
-  snapshotText,
-} from '../../../ovsdb/index.ts';
+import { isError, OvsdbError } from '../../../ovsdb/data/error.ts';
+import { encodeRecord } from '../../../ovsdb/file/frame.ts';
+import { OvsdbIoError } from '../../../ovsdb/file/io-error.ts';
+import { captureSnapshot, schemaText, snapshotText } from '../../../ovsdb/file/snapshot.ts';
+import { parseJson } from '../../../ovsdb/json/parse.ts';
+import { serialize, serializeSorted } from '../../../ovsdb/json/serialize.ts';
+import type { Json, JsonArray } from '../../../ovsdb/json/value.ts';
+import { changeSetToRecord } from '../../../ovsdb/record/write.ts';
+import type { Schema } from '../../../ovsdb/schema/schema.ts';
+import type { Database } from '../../../ovsdb/store/database.ts';
+import type { Draft } from '../../../ovsdb/transact/draft.ts';
+import { execute } from '../../../ovsdb/transact/execute.ts';
+import { precommit } from '../../../ovsdb/transact/precommit.ts';
 import { defaultDatabase, defaultSchema, madeBy, type ToolContext } from './context.ts';
 import { fatal } from './fatal.ts';
 import { lockFile } from './lock.ts';
-import { type OpenLog, openStandalone, readDatabase, readSchemaFile, sha1 } from './read-file.ts';
+import { readDatabase } from './read-database.ts';
+import { type OpenLog, openStandalone, readSchemaFile, sha1 } from './read-file.ts';
 
 const MODE = 0o660;
 
