@@ -1,36 +1,80 @@
 /** The conditions of one monitor, of all its tables. */
 import { assert } from '../../stdx/index.ts';
-import { compareText } from '../json/serialize.ts';
 import type { Row } from '../store/row.ts';
+import type { Table } from '../store/table.ts';
 import { EVERY_ROW, type MonitorCondition } from './monitor-condition.ts';
 import type { UpdateKind } from './select.ts';
 import type { ShapeTable } from './shape-table.ts';
 
-export class Conditions {
-  /** Equal for equal conditions; empty: every row of every table. */
-  readonly key: string;
-  readonly #byTable: ReadonlyMap<ShapeTable, MonitorCondition>;
+/** A condition that equal monitors share: to be compared by number. */
+interface SharedCondition {
+  readonly id: number;
+  readonly condition: MonitorCondition;
+  users: number;
+}
 
-  /** Tables that are not mentioned show every row. */
-  constructor(byTable: ReadonlyMap<ShapeTable, MonitorCondition>) {
-    const keyed = [...byTable].filter(([, condition]) => !condition.everything);
-    const parts = keyed.map(([{ name }, { key }]) => `${name} ${key.length} ${key}`);
-    this.key = parts.sort(compareText).join('');
-    this.#byTable = byTable;
+/** All conditions of the monitors of a database, each once. They may be large. */
+export class ConditionPool {
+  readonly #byTable: Map<Table, Map<string, SharedCondition>> = new Map();
+  #lastId: number = 0;
+
+  get size(): number {
+    let size = 0;
+    for (const conditions of this.#byTable.values()) size += conditions.size;
+    return size;
   }
 
-  of(table: ShapeTable): MonitorCondition {
-    return this.#byTable.get(table) ?? EVERY_ROW;
+  /** To be given back by {@link drop}. */
+  take(table: Table, condition: MonitorCondition): SharedCondition {
+    const conditions = this.#byTable.get(table) ?? new Map<string, SharedCondition>();
+    this.#byTable.set(table, conditions);
+    let shared = conditions.get(condition.key);
+    if (shared === undefined) {
+      this.#lastId += 1;
+      shared = { id: this.#lastId, condition, users: 0 };
+      conditions.set(condition.key, shared);
+    }
+    shared.users += 1;
+    return shared;
   }
 
-  /** The same but for some tables. */
-  with(changed: ReadonlyMap<ShapeTable, MonitorCondition>): Conditions {
-    if (changed.size === 0) return this;
-    return new Conditions(new Map([...this.#byTable, ...changed]));
+  drop(table: Table, shared: SharedCondition): void {
+    shared.users -= 1;
+    assert(shared.users >= 0, 'ConditionPool: dropped more often than taken');
+    if (shared.users === 0) this.#byTable.get(table)?.delete(shared.condition.key);
   }
 }
 
-export const NO_CONDITIONS: Conditions = new Conditions(new Map());
+export class Conditions {
+  /** Equal for equal conditions; empty: every row of every table. */
+  readonly key: string;
+  readonly #pool: ConditionPool;
+  readonly #byTable: ReadonlyMap<Table, SharedCondition>;
+
+  /** Tables that are not mentioned show every row. */
+  constructor(pool: ConditionPool, byTable: ReadonlyMap<Table, MonitorCondition>) {
+    const some = [...byTable].filter(([, condition]) => !condition.everything);
+    this.#pool = pool;
+    this.#byTable = new Map(some.map(([table, c]) => [table, pool.take(table, c)]));
+    const ids = [...this.#byTable.values()].map(({ id }) => id);
+    this.key = ids.sort((a, b) => a - b).join();
+  }
+
+  of({ table }: ShapeTable): MonitorCondition {
+    return this.#byTable.get(table)?.condition ?? EVERY_ROW;
+  }
+
+  /** The same but for some tables: others, which are dropped apart from these. */
+  with(changed: ReadonlyMap<Table, MonitorCondition>): Conditions {
+    const own = [...this.#byTable].map(([table, { condition }]) => [table, condition] as const);
+    return new Conditions(this.#pool, new Map([...own, ...changed]));
+  }
+
+  /** Nobody needs them any more. */
+  drop(): void {
+    for (const [table, shared] of this.#byTable) this.#pool.drop(table, shared);
+  }
+}
 
 /** Of what happens after the initial reply. */
 export type ChangeKind = Exclude<UpdateKind, 'initial'>;

@@ -9,11 +9,11 @@ import { serialize } from '../json/serialize.ts';
 import { type Json, type JsonArray, jsonEqual, RawJson } from '../json/value.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { Database } from '../store/database.ts';
+import { ConditionPool, Conditions } from './conditions.ts';
 import { ConfirmedView } from './confirmed-view.ts';
 import { History } from './history.ts';
 import { HISTORY_MAX, ID_TEXT_MAX } from './limits.ts';
 import {
-  conditionsOf,
   type IdTaken,
   type MonitorMethod,
   type MonitorRequest,
@@ -37,6 +37,7 @@ export class DatabaseMonitors {
   readonly #view: ConfirmedView = new ConfirmedView();
   readonly #history: History;
   readonly #shapes: Map<string, Shape> = new Map();
+  readonly #conditions: ConditionPool = new ConditionPool();
 
   constructor(database: Database, options: MonitorsOptions = {}) {
     this.#database = database;
@@ -56,6 +57,10 @@ export class DatabaseMonitors {
 
   get shapeCount(): number {
     return this.#shapes.size;
+  }
+
+  get conditionCount(): number {
+    return this.#conditions.size;
   }
 
   /** Texts that are kept for whoever needs them next. */
@@ -94,7 +99,7 @@ export class DatabaseMonitors {
     const idText = idTextOf(request.id);
     if (isError(idText)) return idText;
     const shape = this.#shapeOf(request);
-    const conditions = conditionsOf(request, shape.tables);
+    const conditions = new Conditions(this.#conditions, request.conditions);
     shape.lookAt(conditions);
     const monitor: Monitor = {
       version: request.version,
@@ -108,6 +113,7 @@ export class DatabaseMonitors {
     };
     const reply = unlessTooLong(() => this.#reply(monitor, request.lastTxnId));
     if (reply instanceof UpdatesTooLong) {
+      conditions.drop();
       return new OvsdbError('resources exhausted', reply.message);
     }
     monitor.position = shape.chain.join(monitor);
@@ -153,11 +159,16 @@ export class DatabaseMonitors {
     if (isError(idText)) return idText;
     monitor.id = id;
     monitor.idText = idText;
-    const is = monitor.version === 1 ? was : was.with(changed);
-    if (is.key === was.key) return { update: this.flush(monitor) };
+    if (monitor.version === 1 || changed.size === 0) return { update: this.flush(monitor) };
+    const is = was.with(changed);
     shape.lookAt(is);
+    const update =
+      is.key === was.key
+        ? this.flush(monitor)
+        : this.#deliver(monitor, (behind) => shape.changeConditions(behind, was, is));
     monitor.conditions = is;
-    return { update: this.#deliver(monitor, (behind) => shape.changeConditions(behind, was, is)) };
+    was.drop();
+    return { update };
   }
 
   /** The change set is in the tables, but may still be taken back. */
@@ -212,6 +223,7 @@ export class DatabaseMonitors {
     assert(position !== null, 'DatabaseMonitors.close: closed before');
     shape.chain.leave(position, monitor);
     monitor.position = null;
+    monitor.conditions.drop();
     shape.monitors -= 1;
     if (shape.monitors === 0) this.#shapes.delete(shape.key);
   }

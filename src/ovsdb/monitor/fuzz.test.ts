@@ -310,5 +310,6 @@ for (const seed of [1, 2, 3, 4]) {
       if (client.monitor !== null) fuzz.goAway(client, client.monitor);
     assert.equal(fuzz.monitors.pendingRows, 0);
     assert.equal(fuzz.monitors.shapeCount, 0);
+    assert.equal(fuzz.monitors.conditionCount, 0);
   });
 }

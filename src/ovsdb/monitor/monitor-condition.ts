@@ -4,6 +4,7 @@
  * clauses that compare a column with one value are looked up by the row's value, so a row costs as
  * much as there are columns mentioned.
  */
+import { isScalar } from '../data/column-type.ts';
 import { countOf, type Datum, strideOf } from '../data/datum.ts';
 import type { Uuid } from '../data/uuid.ts';
 import type { Column } from '../schema/column.ts';
@@ -102,6 +103,7 @@ function lookUp(clause: Clause, lookups: Map<string, Lookup>): boolean {
 
 function lookupOf({ function: name, argument, column }: ColumnClause): Lookup['by'] | null {
   if (name === '==') return 'value';
+  if (name === 'includes' && isScalar(column.type)) return 'value';
   const single = countOf(argument, column.type) === 1;
   return name === 'includes' && single ? 'element' : null;
 }
@@ -132,6 +134,7 @@ function namedRows(
   others: readonly Clause[],
 ): ReadonlySet<Uuid> | null {
   if (others.some((clause) => clause.kind === 'column')) return null;
-  if (lookups.some(({ column }) => column.index !== UUID_COLUMN)) return null;
-  return new Set(lookups.flatMap(({ keys }) => [...keys].map(String)));
+  if (lookups.length === 0) return new Set();
+  const named = lookups.length === 1 && lookups[0].column.index === UUID_COLUMN;
+  return named ? (lookups[0].keys as ReadonlySet<Uuid>) : null;
 }

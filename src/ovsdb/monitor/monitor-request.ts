@@ -12,7 +12,6 @@ import { UUID_COLUMN } from '../schema/table-schema.ts';
 import type { Database } from '../store/database.ts';
 import type { Table } from '../store/table.ts';
 import { parseCondition } from '../transact/condition.ts';
-import { Conditions } from './conditions.ts';
 import { EVERY_ROW, MonitorCondition } from './monitor-condition.ts';
 import { SELECT_ALL, Select, type UpdateKind } from './select.ts';
 import { ShapeTable } from './shape-table.ts';
@@ -29,7 +28,7 @@ export interface MonitorRequest {
   readonly id: Json;
   /** In the order of their names. */
   readonly tables: readonly ShapeTable[];
-  readonly conditions: ReadonlyMap<ShapeTable, MonitorCondition>;
+  readonly conditions: ReadonlyMap<Table, MonitorCondition>;
   /** Zero: the client knows none. */
   readonly lastTxnId: Uuid;
 }
@@ -48,16 +47,15 @@ export function parseMonitorRequest(
   if (!isObject(requests)) return syntaxError(requests, 'monitor-requests must be object');
   if (idTaken(id)) return syntaxError(id, 'duplicate monitor ID');
   const tables: ShapeTable[] = [];
-  const conditions = new Map<ShapeTable, MonitorCondition>();
+  const conditions = new Map<Table, MonitorCondition>();
   for (const [name, json] of Object.entries(requests)) {
     const table = database.tables.get(name);
     if (table === undefined) return syntaxError(undefined, `no table named ${name}`);
     const reader = new TableRequests(table, version);
     const problem = reader.readAll(json);
     if (problem !== null) return problem;
-    const shapeTable = reader.shapeTable();
-    tables.push(shapeTable);
-    conditions.set(shapeTable, reader.condition ?? EVERY_ROW);
+    tables.push(reader.shapeTable());
+    conditions.set(table, reader.condition ?? EVERY_ROW);
   }
   const lastTxnId = version === 3 ? parseLastTxnId(lastJson) : UUID_ZERO;
   if (isError(lastTxnId)) return lastTxnId;
@@ -157,18 +155,17 @@ export function parseChangeRequest(
   params: JsonArray,
   database: Database,
   tables: ReadonlyMap<Table, ShapeTable>,
-): ReadonlyMap<ShapeTable, MonitorCondition> | OvsdbError {
+): ReadonlyMap<Table, MonitorCondition> | OvsdbError {
   assert(params.length === 3, 'parseChangeRequest: the id was looked at already');
   const requests = params[2];
   if (!isObject(requests)) {
     return syntaxError(undefined, 'monitor-cond-change-requests must be object');
   }
-  const conditions = new Map<ShapeTable, MonitorCondition>();
+  const conditions = new Map<Table, MonitorCondition>();
   for (const [name, json] of Object.entries(requests)) {
     const table = database.tables.get(name);
     if (table === undefined) return syntaxError(undefined, `no table named ${name}`);
-    const own = tables.get(table);
-    if (own === undefined) {
+    if (!tables.has(table)) {
       return syntaxError(undefined, `no table named ${name} in monitor session`);
     }
     if (!isArray(json)) {
@@ -177,7 +174,7 @@ export function parseChangeRequest(
     for (const element of json) {
       const condition = parseOneChange(element, table);
       if (isError(condition)) return condition;
-      conditions.set(own, condition);
+      conditions.set(table, condition);
     }
   }
   return conditions;
@@ -191,16 +188,4 @@ function parseOneChange(json: Json, table: Table): MonitorCondition | OvsdbError
   if (problem !== null) return problem;
   if (columns !== undefined) return syntaxError(json, 'changing columns is unsupported');
   return parseWhere(where, table);
-}
-
-export function conditionsOf(
-  request: MonitorRequest,
-  tables: ReadonlyMap<Table, ShapeTable>,
-): Conditions {
-  const own = [...request.conditions].map(([table, condition]) => {
-    const shared = tables.get(table.table);
-    assert(shared !== undefined, 'conditionsOf: another shape');
-    return [shared, condition] as const;
-  });
-  return new Conditions(new Map(own));
 }

@@ -181,7 +181,7 @@ export class Shape {
       yield { uuid, before, after: this.#view.row(table.table, uuid) };
     }
     const [old, now] = [was.of(table), is.of(table)];
-    if (old.key === now.key) return;
+    if (old === now) return;
     for (const row of this.#rows(table, eitherOnly(old.uuids, now.uuids))) {
       if (changed?.has(row.uuid) !== true) yield { uuid: row.uuid, before: row, after: row };
     }

@@ -119,6 +119,7 @@ test('equal conditions share the whole text, others the text of rows', () => {
     const where = [['group', '<', limit]];
     return server.open('monitor_cond', 'm', { T: { columns: ['name'], where } }).monitor;
   });
+  assert.equal(server.monitors.conditionCount, 3);
   server.transact([{ op: 'update', table: 'T', where: [], row: { name: 'x' } }]);
   const count = written(() => {
     for (const monitor of monitors) assert.notEqual(server.flush(monitor), null);
