@@ -27,6 +27,8 @@ const layers: { readonly [room: string]: readonly string[] } = {
   admin: ['stdx', 'engine', 'host'],
 };
 const programs = ['lab', 'cli'];
+/** Folders whose index is a public face too, so that users of one do not load the whole room. */
+const publicFolders = /^src\/io\/[a-z-]+\/index\.ts$/;
 const pure = ['stdx', 'wire', 'engine', 'vsr', 'raft', 'ledger', 'ovsdb', 'ovsdb-cluster', 'sim'];
 /** Rooms that an embedder loads: they import no package. */
 const withoutPackages = [...pure, 'io', 'host', 'client'];
@@ -93,7 +95,7 @@ export function importProblems(path: string, text: string): string[] {
       if (other === room) continue;
       const allowed = programs.includes(room) ? room === 'cli' || other !== 'cli' : undefined;
       if (!(allowed ?? layers[room]?.includes(other))) problems.push(`imports ${other}`);
-      const throughIndex = target === `src/${other}/index.ts`;
+      const throughIndex = target === `src/${other}/index.ts` || publicFolders.test(target);
       if (!throughIndex && !programs.includes(room)) problems.push(`reaches into ${target}`);
     } else if (!specifier.startsWith('node:') && withoutPackages.includes(room)) {
       problems.push(`imports the package ${specifier}`);
@@ -181,6 +183,13 @@ test('the tidy rules themselves can fail', () => {
   ]);
   assert.deepEqual(importProblems('src/vsr/a.ts', "import { x } from '../wire/pool.ts';"), [
     'reaches into src/wire/pool.ts',
+  ]);
+  assert.deepEqual(
+    importProblems('src/host/a.ts', "import { x } from '../io/streams/index.ts';"),
+    [],
+  );
+  assert.deepEqual(importProblems('src/host/a.ts', "import { x } from '../io/streams/a.ts';"), [
+    'reaches into src/io/streams/a.ts',
   ]);
   assert.deepEqual(importProblems('src/io/a.ts', "import pino from 'pino';"), [
     'imports the package pino',

@@ -1,8 +1,18 @@
 /**
  * Files that grow by records: `append-file` (writes in groups, cuts off what failed),
  * `replacement` (a new content in one step), `database-lock` (one writer, ours or the original's),
- * `file-source` (reading), `real-path`, `error-text` (errors in the C library's words).
+ * `file-source` (reading), `real-path`, `error-text` (errors in the C library's words); with what a
+ * user of them needs besides, so that it loads nothing else of this room.
  */
+export { createDataFile } from '../create-file.ts';
+export {
+  DataFileExistsError,
+  DataFileLockedError,
+  DataFileMissingError,
+  isNoSpace,
+  RoundelayError,
+  systemCode,
+} from '../errors.ts';
 export {
   AppendFile,
   type AppendFileHandler,

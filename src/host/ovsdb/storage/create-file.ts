@@ -6,7 +6,7 @@ import {
   followLinks,
   isDangling,
   RoundelayError,
-} from '../../../io/index.ts';
+} from '../../../io/append-file/index.ts';
 import { encodeRecord, type Schema, schemaText } from '../../../ovsdb/index.ts';
 import { ioError, lockError } from './file-error.ts';
 import { sha1 } from './snapshot-writer.ts';

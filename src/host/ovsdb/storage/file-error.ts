@@ -6,7 +6,7 @@ import {
   isNoSpace,
   RoundelayError,
   systemCode,
-} from '../../../io/index.ts';
+} from '../../../io/append-file/index.ts';
 import { type OvsdbError, OvsdbIoError } from '../../../ovsdb/index.ts';
 
 export class OvsdbFileError extends RoundelayError {

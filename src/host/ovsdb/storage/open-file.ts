@@ -15,7 +15,7 @@ import {
   FileSource,
   followLinks,
   glibcErrorText,
-} from '../../../io/index.ts';
+} from '../../../io/append-file/index.ts';
 import {
   type Database,
   identifyLog,

@@ -12,7 +12,7 @@ import {
   type AppendFileHandler,
   type DatabaseLock,
   Replacement,
-} from '../../../io/index.ts';
+} from '../../../io/append-file/index.ts';
 import {
   captureSnapshot,
   type Database,

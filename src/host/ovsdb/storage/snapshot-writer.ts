@@ -6,7 +6,7 @@
  * memory; for a large one room is left for the header, and its length gets leading zeros.
  */
 import { createHash, hash } from 'node:crypto';
-import type { Replacement } from '../../../io/index.ts';
+import type { Replacement } from '../../../io/append-file/index.ts';
 import {
   encodeRecord,
   encodeUtf8,
