@@ -48,5 +48,11 @@ Programs:
 
 Each explains itself: roundelay ovsdb server --help`,
     )
-    .action(() => command.help());
+    .argument('[program]')
+    .action(async (program: string | undefined) => {
+      if (program === undefined) command.help();
+      const { CliError } = await import('./problem.ts');
+      const { ExitCode } = await import('./exit-codes.ts');
+      throw new CliError(`there is no ovsdb program "${program}"`, ExitCode.usage);
+    });
 }

@@ -9,7 +9,7 @@ import { holderInList, loadSqlite } from '../../../io/append-file/database-lock.
 import { glibcErrorText } from '../../../io/append-file/error-text.ts';
 import type { Vlog } from '../vlog/vlog.ts';
 import { fatalLogged } from './fatal-logged.ts';
-import { unlinkAtEnd } from './signals.ts';
+import { keepAtEnd, unlinkAtEnd } from './signals.ts';
 
 /** Kept open until the end: closing any descriptor of the file would give up the lock. */
 let heldFile: { readonly descriptor: number; readonly lock: DatabaseSync | null } | null = null;
@@ -25,10 +25,13 @@ export function makePidfile(vlog: Vlog, path: string, overwrite: boolean): void 
     fatalLogged(vlog, 'daemon_unix', `${temporary}: create failed`, error);
   }
   const lock = lockFile(vlog, temporary);
+  unlinkAtEnd(temporary);
   if (!overwrite) checkAlreadyRunning(vlog, path);
   try {
     fs.writeSync(descriptor, `${process.pid}\n`);
     fs.renameSync(temporary, path);
+    // Somebody else may have made one of that name by now.
+    keepAtEnd(temporary);
   } catch (error) {
     const what = `failed to rename "${temporary}" to "${path}"`;
     fatalLogged(vlog, 'daemon_unix', what, error);

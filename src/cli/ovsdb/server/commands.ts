@@ -176,6 +176,4 @@ function registerSwitches({ unixctl, vlog }: CommandContext): void {
     trims = word === 'on';
     return '';
   });
-  unixctl.register('ovsdb-server/perf-counters-show', '', 0, 0, () => '');
-  unixctl.register('ovsdb-server/perf-counters-clear', '', 0, 0, () => '');
 }

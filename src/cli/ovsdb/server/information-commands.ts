@@ -15,6 +15,10 @@ export function registerInformationCommands(unixctl: UnixctlServer, backend: Bac
     const head = 'Event coverage, avg rate over last: 5 seconds, last minute, last hour,';
     return `${head}  hash=00000000:\n0 events never hit\n`;
   });
+  unixctl.register('ovsdb-server/perf-counters-show', '', 0, 0, () => {
+    return 'performance counter is not supported on this platform\n';
+  });
+  unixctl.register('ovsdb-server/perf-counters-clear', '', 0, 0, () => '');
   unixctl.register('coverage/read-counter', 'COUNTER', 1, 1, () => {
     throw new UnixctlError('No such counter');
   });

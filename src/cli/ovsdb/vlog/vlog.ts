@@ -219,8 +219,8 @@ export class Vlog {
 
   patternsTable(): string {
     const lines = destinations.map((name) => {
-      const prefix = name === 'syslog' ? `${this.program}` : 'none';
-      return `${name.padEnd(7)}  ${prefix.padEnd(32)}  ${this.#patterns[name]}\n`;
+      const prefix = name === 'syslog' ? '<%B> %D{%h %e %T} %E %A:' : 'none';
+      return `${name.toUpperCase().padEnd(7)}  ${prefix.padEnd(32)}  ${this.#patterns[name]}\n`;
     });
     return [
       '         prefix                            format\n',
