@@ -66,7 +66,10 @@ export class Playground {
   }
 
   /** Starts a program; what it ends with. */
-  start(program: 'server' | 'client', ...args: string[]): { pid: number; ended: Promise<Ended> } {
+  start(
+    program: 'server' | 'client' | 'appctl',
+    ...args: string[]
+  ): { pid: number; ended: Promise<Ended> } {
     const child = spawn(process.execPath, [runner, program, ...args], {
       cwd: this.folder,
       env: this.#environment,

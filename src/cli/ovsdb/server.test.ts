@@ -32,7 +32,7 @@ function request(path: string, method: string, params: unknown[]): Promise<{ res
   });
 }
 
-test('a detached server serves when the command returns, and leaves nothing when it exits', async (t) => {
+test('a detached server serves when the command returns, and leaves nothing behind', async (t) => {
   const here = await playground(t);
   const started = here.run('server', ...detached, '--remote=punix:s', 'db');
   assert.equal(started.code, 0, started.err);

@@ -5,7 +5,7 @@
 import fs from 'node:fs';
 import type { Vlog } from '../vlog/vlog.ts';
 
-/** All but `kept` (0, 1, 2) become the null device; the log says nothing to the console any more. */
+/** All of 0, 1, 2 but `kept` become the null device; nothing is logged to the console any more. */
 export function closeStandardFiles(vlog: Vlog, kept: readonly number[]): void {
   vlog.setLevels(null, 'console', 'OFF');
   for (const descriptor of [0, 1, 2]) {

@@ -52,7 +52,8 @@ test('what cannot be used is refused in the words of the original', () => {
       { databases: { db: { 'service-model': 'x' } } },
       [
         "Unrecognized database service model: 'x'",
-        `syntax "{"service-model":"x"}": syntax error: Parsing database db failed: ${"'x' is not a valid service model"}`,
+        'syntax "{"service-model":"x"}": syntax error: ' +
+          "Parsing database db failed: 'x' is not a valid service model",
         failed('databases'),
       ],
     ],
