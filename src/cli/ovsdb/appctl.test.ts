@@ -58,11 +58,11 @@ test('it says why nobody can be asked', () => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [
       ['-t', '/nope'],
-      /WARN\|failed to connect to \/nope\novs-appctl: cannot connect to "\/nope" \(No such file.*\)\n$/,
+      /failed to connect to \/nope\novs-appctl: cannot connect to "\/nope" \(No such file.*\)\n$/,
     ],
     [
       ['-t', 'nope'],
-      /\.pid: open: No such file.*\novs-appctl: cannot read pidfile ".*\/nope\.pid" \(No such file.*\)\n$/,
+      /open: No such file.*\novs-appctl: cannot read pidfile ".*\/nope\.pid" \(No such file.*\)\n$/,
     ],
     // Nobody has the lock on it, so whoever has the number now is somebody else.
     [['-t', 'stale'], /^ovs-appctl: cannot read pidfile ".*\/stale\.pid" \(No such process\)\n$/],

@@ -182,14 +182,16 @@ export class Serving {
           : await this.#backend.addDatabaseFile(path, this.#add);
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      return error.message;
+      const isCluster = 'code' in error && error.code === 'ERR_OVSDB_CLUSTERED';
+      const mismatch = isCluster && config.model !== null && config.model !== 'clustered';
+      return mismatch ? mismatchText(path, 'clustered', config.model) : error.message;
     }
     const file = this.#backend.databases().find((one) => one.name === name);
     const found: ServiceModel = file?.model ?? 'standalone';
     const model = config.model === 'active-backup' && found === 'standalone' ? config.model : found;
     if (config.model !== null && config.model !== model) {
       await this.#backend.removeDatabase(name, `cannot complete opening ${name} database`);
-      return `ovsdb error: ${path}: database is ${found} and not ${config.model}`;
+      return mismatchText(path, found, config.model);
     }
     const identity = model === 'relay' ? null : identityOf(path);
     const served = { name, path, identity, model, config: plainDatabase };
@@ -231,7 +233,8 @@ export class Serving {
       if (source !== null) this.#warn(`${served.name}: replication is not available`);
       return;
     }
-    const from = source === null ? null : { ...source, exclude: config.syncExclude };
+    const exclude = config.syncExclude === null ? null : qualified(served.name, config.syncExclude);
+    const from = source === null ? null : { ...source, exclude };
     await this.#backend.replicate(served.name, from);
   }
 
@@ -412,6 +415,16 @@ export class Serving {
   #warn(text: string): void {
     this.#vlog.log(MODULE, 'WARN', text);
   }
+}
+
+/** Names of tables alone are of this database. */
+function qualified(database: string, tables: string): string {
+  const names = tables.split(/[ ,]+/).filter((name) => name !== '');
+  return names.map((name) => (name.includes(':') ? name : `${database}:${name}`)).join(',');
+}
+
+function mismatchText(path: string, found: string, wanted: string): string {
+  return `ovsdb error: ${path}: database is ${found} and not ${wanted}`;
 }
 
 /** Device and inode; `null`: there is no such file. */
