@@ -1,4 +1,4 @@
-/** The client library against the original's ovsdb-server. */
+/** The client library against ovsdb-server, the original's and ours. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
@@ -32,174 +32,187 @@ async function worldOf(t: TestContext, whose: Whose): Promise<World> {
   return world;
 }
 
+const sides: readonly Whose[] = ['theirs', 'ours'];
 const skip = lacking(['ovsdb-server', 'ovsdb-tool']);
 
-test('rows go there and come back as they were', { skip }, async (t) => {
-  const world = await worldOf(t, 'theirs');
-  await using client = await connectOvsdb({
-    remote: `unix:${world.path('s')}`,
-    database: 'D',
-    schema,
+for (const whose of sides)
+  test(`rows go there and come back as they were (${whose})`, { skip }, async (t) => {
+    const world = await worldOf(t, whose);
+    await using client = await connectOvsdb({
+      remote: `unix:${world.path('s')}`,
+      database: 'D',
+      schema,
+    });
+    const row = await client.row('T', {
+      name: 'x',
+      n: 9_007_199_254_740_993n,
+      tags: ['b', 'a'],
+      kv: new Map([
+        ['q', 2],
+        ['p', 1],
+      ]),
+    });
+    const [inserted] = await client.transact([{ op: 'insert', table: 'T', row }]);
+    const [, uuid] = (inserted as { uuid: readonly [string, string] }).uuid;
+    const [read] = await client.select('T', [['name', '==', 'x']]);
+    assert.deepEqual(read, {
+      _uuid: uuid,
+      name: 'x',
+      n: 9_007_199_254_740_993n,
+      tags: ['a', 'b'],
+      kv: new Map([
+        ['p', 1],
+        ['q', 2],
+      ]),
+      refs: [],
+    });
+    await assert.rejects(client.transact([{ op: 'insert', table: 'T', row }]), {
+      code: OvsdbErrorCode.transaction,
+      tag: 'constraint violation',
+      operation: null,
+    });
+    await assert.rejects(client.row('T', { tags: 'no set' as never, n: 'x' as never }), {
+      code: OvsdbErrorCode.schema,
+    });
   });
-  const row = await client.row('T', {
-    name: 'x',
-    n: 9_007_199_254_740_993n,
-    tags: ['b', 'a'],
-    kv: new Map([
-      ['q', 2],
-      ['p', 1],
-    ]),
-  });
-  const [inserted] = await client.transact([{ op: 'insert', table: 'T', row }]);
-  const [, uuid] = (inserted as { uuid: readonly [string, string] }).uuid;
-  const [read] = await client.select('T', [['name', '==', 'x']]);
-  assert.deepEqual(read, {
-    _uuid: uuid,
-    name: 'x',
-    n: 9_007_199_254_740_993n,
-    tags: ['a', 'b'],
-    kv: new Map([
-      ['p', 1],
-      ['q', 2],
-    ]),
-    refs: [],
-  });
-  await assert.rejects(client.transact([{ op: 'insert', table: 'T', row }]), {
-    code: OvsdbErrorCode.transaction,
-    tag: 'constraint violation',
-    operation: null,
-  });
-  await assert.rejects(client.row('T', { tags: 'no set' as never, n: 'x' as never }), {
-    code: OvsdbErrorCode.schema,
-  });
-});
 
-test('a monitor follows transactions, conditions and a restart of the server', {
-  skip,
-}, async (t) => {
-  const world = new World();
-  t.after(() => world.end());
-  writeFileSync(world.path('D.ovsschema'), JSON.stringify(schema));
-  const start = () =>
-    world.startServer('theirs', { schemas: [world.path('D.ovsschema')], socket: 's' });
-  const server = await start();
-  await using client = await connectOvsdb({
-    remote: `unix:${world.path('s')}`,
-    database: 'D',
-    schema,
-    backoffMinMs: 20,
+for (const whose of sides)
+  test(`a monitor follows transactions, conditions and a restart of the server (${whose})`, {
+    skip,
+  }, async (t) => {
+    const world = new World();
+    t.after(() => world.end());
+    writeFileSync(world.path('D.ovsschema'), JSON.stringify(schema));
+    const start = () =>
+      world.startServer(whose, { schemas: [world.path('D.ovsschema')], socket: 's' });
+    const server = await start();
+    await using client = await connectOvsdb({
+      remote: `unix:${world.path('s')}`,
+      database: 'D',
+      schema,
+      backoffMinMs: 20,
+    });
+    const insert = (name: string, n: number) =>
+      ({ op: 'insert', table: 'T', row: { name, n } }) as const;
+    await client.transact([insert('a', 1), insert('b', 2)]);
+    const monitor = client.monitor({
+      T: { columns: ['name', 'n', 'tags'], where: [['n', '<', 2]] },
+    });
+    const seen: string[] = [];
+    void (async () => {
+      for await (const { kind, rows } of monitor) {
+        const changes = rows.map((row) => `${row.kind} ${(row.after ?? row.before)?.name}`);
+        seen.push(`${kind}: ${changes.sort().join(', ')}`);
+      }
+    })();
+    await monitor.ready;
+    await client.transact([insert('c', 3)]);
+    await client.transact([
+      {
+        op: 'update',
+        table: 'T',
+        where: [['name', '==', 'a']],
+        row: { tags: ['set', ['x', 'y']] },
+      },
+    ]);
+    assert.deepEqual(
+      [...monitor.rows('T').values()].map(({ tags }) => tags),
+      [['x', 'y']],
+    );
+    await monitor.setCondition('T', null);
+    assert.equal(monitor.rows('T').size, 3);
+    await world.stop(server);
+    await until(
+      () => !client.isConnected,
+      5000,
+      () => 'still connected',
+    );
+    await start();
+    await client.transact([{ op: 'delete', table: 'T', where: [['name', '==', 'b']] }]);
+    await until(
+      () => monitor.rows('T').size === 2,
+      5000,
+      () => `${seen.join('\n')}`,
+    );
+    await monitor.setCondition('T', [['name', '==', 'c']]);
+    assert.deepEqual(
+      [...monitor.rows('T').values()].map(({ name }) => name),
+      ['c'],
+    );
+    await monitor.close();
+    assert.equal(seen[0], 'initial: insert a');
+    assert.ok(seen.includes('update: insert b, insert c'), seen.join('\n'));
+    assert.ok(
+      seen.some((line) => /^(resync|update): delete b$/.test(line)),
+      seen.join('\n'),
+    );
   });
-  const insert = (name: string, n: number) =>
-    ({ op: 'insert', table: 'T', row: { name, n } }) as const;
-  await client.transact([insert('a', 1), insert('b', 2)]);
-  const monitor = client.monitor({ T: { columns: ['name', 'n', 'tags'], where: [['n', '<', 2]] } });
-  const seen: string[] = [];
-  void (async () => {
-    for await (const { kind, rows } of monitor) {
-      const changes = rows.map((row) => `${row.kind} ${(row.after ?? row.before)?.name}`);
-      seen.push(`${kind}: ${changes.sort().join(', ')}`);
-    }
-  })();
-  await monitor.ready;
-  await client.transact([insert('c', 3)]);
-  await client.transact([
-    { op: 'update', table: 'T', where: [['name', '==', 'a']], row: { tags: ['set', ['x', 'y']] } },
-  ]);
-  assert.deepEqual(
-    [...monitor.rows('T').values()].map(({ tags }) => tags),
-    [['x', 'y']],
-  );
-  await monitor.setCondition('T', null);
-  assert.equal(monitor.rows('T').size, 3);
-  await world.stop(server);
-  await until(
-    () => !client.isConnected,
-    5000,
-    () => 'still connected',
-  );
-  await start();
-  await client.transact([{ op: 'delete', table: 'T', where: [['name', '==', 'b']] }]);
-  await until(
-    () => monitor.rows('T').size === 2,
-    5000,
-    () => `${seen.join('\n')}`,
-  );
-  await monitor.setCondition('T', [['name', '==', 'c']]);
-  assert.deepEqual(
-    [...monitor.rows('T').values()].map(({ name }) => name),
-    ['c'],
-  );
-  await monitor.close();
-  assert.equal(seen[0], 'initial: insert a');
-  assert.ok(seen.includes('update: insert b, insert c'), seen.join('\n'));
-  assert.ok(
-    seen.some((line) => /^(resync|update): delete b$/.test(line)),
-    seen.join('\n'),
-  );
-});
 
-test('after a conversion a monitor has the new columns', { skip }, async (t) => {
-  const world = await worldOf(t, 'theirs');
-  await using client = await connectOvsdb({ remote: `unix:${world.path('s')}`, database: 'D' });
-  await client.transact([{ op: 'insert', table: 'T', row: { name: 'a', n: 1 } }]);
-  const monitor = client.monitor({ T: true });
-  await monitor.ready;
-  const { T, U } = schema.tables;
-  const columns = { ...T.columns, more: { type: 'string' } };
-  const next = { ...schema, version: '2.0.0', tables: { T: { ...T, columns }, U } };
-  await client.request('convert', ['D', next as never]);
-  await until(
-    () => [...monitor.rows('T').values()].some((row) => row['more'] === ''),
-    5000,
-    () => 'the column does not appear',
-  );
-  assert.equal((await client.schema()).version, '2.0.0');
-  await client.transact([{ op: 'update', table: 'T', where: [], row: { more: 'y' } }]);
-  assert.deepEqual(
-    [...monitor.rows('T').values()].map((row) => row['more']),
-    ['y'],
-  );
-});
-
-test('locks wait, are stolen, and come back', { skip }, async (t) => {
-  const world = await worldOf(t, 'theirs');
-  const remote = `unix:${world.path('s')}`;
-  await using first = await connectOvsdb({ remote, database: 'D' });
-  await using second = await connectOvsdb({ remote, database: 'D' });
-  const [mine, yours] = [first.lock('l'), second.lock('l')];
-  await mine.acquired();
-  const guarded = [
-    { op: 'assert', lock: 'l' },
-    { op: 'insert', table: 'T', row: {} },
-  ];
-  await assert.rejects(second.transact(guarded), { tag: 'not owner', operation: 0 });
-  await first.transact(guarded);
-  assert.equal(yours.held, false);
-  await yours.steal();
-  assert.equal(yours.held, true);
-  await until(
-    () => !mine.held,
-    2000,
-    () => 'the loss is not told',
-  );
-  await yours.release();
-  await mine.acquired();
-});
-
-test('a wait that is given up is cancelled at the server', { skip }, async (t) => {
-  const world = await worldOf(t, 'theirs');
-  await using client = await connectOvsdb({ remote: `unix:${world.path('s')}`, database: 'D' });
-  const operation = {
-    op: 'wait',
-    table: 'T',
-    where: [],
-    columns: ['name'],
-    until: '==',
-    rows: [{ name: 'never' }],
-  };
-  const options = { signal: AbortSignal.timeout(100) };
-  await assert.rejects(client.transact([operation], options), {
-    code: OvsdbErrorCode.outcomeUnknown,
+for (const whose of sides)
+  test(`after a conversion a monitor has the new columns (${whose})`, { skip }, async (t) => {
+    const world = await worldOf(t, whose);
+    await using client = await connectOvsdb({ remote: `unix:${world.path('s')}`, database: 'D' });
+    await client.transact([{ op: 'insert', table: 'T', row: { name: 'a', n: 1 } }]);
+    const monitor = client.monitor({ T: true });
+    await monitor.ready;
+    const { T, U } = schema.tables;
+    const columns = { ...T.columns, more: { type: 'string' } };
+    const next = { ...schema, version: '2.0.0', tables: { T: { ...T, columns }, U } };
+    await client.request('convert', ['D', next as never]);
+    await until(
+      () => [...monitor.rows('T').values()].some((row) => row['more'] === ''),
+      5000,
+      () => 'the column does not appear',
+    );
+    assert.equal((await client.schema()).version, '2.0.0');
+    await client.transact([{ op: 'update', table: 'T', where: [], row: { more: 'y' } }]);
+    assert.deepEqual(
+      [...monitor.rows('T').values()].map((row) => row['more']),
+      ['y'],
+    );
   });
-  assert.deepEqual(await client.transact([{ op: 'comment', comment: 'still here' }]), [{}]);
-});
+
+for (const whose of sides)
+  test(`locks wait, are stolen, and come back (${whose})`, { skip }, async (t) => {
+    const world = await worldOf(t, whose);
+    const remote = `unix:${world.path('s')}`;
+    await using first = await connectOvsdb({ remote, database: 'D' });
+    await using second = await connectOvsdb({ remote, database: 'D' });
+    const [mine, yours] = [first.lock('l'), second.lock('l')];
+    await mine.acquired();
+    const guarded = [
+      { op: 'assert', lock: 'l' },
+      { op: 'insert', table: 'T', row: {} },
+    ];
+    await assert.rejects(second.transact(guarded), { tag: 'not owner', operation: 0 });
+    await first.transact(guarded);
+    assert.equal(yours.held, false);
+    await yours.steal();
+    assert.equal(yours.held, true);
+    await until(
+      () => !mine.held,
+      2000,
+      () => 'the loss is not told',
+    );
+    await yours.release();
+    await mine.acquired();
+  });
+
+for (const whose of sides)
+  test(`a wait that is given up is cancelled at the server (${whose})`, { skip }, async (t) => {
+    const world = await worldOf(t, whose);
+    await using client = await connectOvsdb({ remote: `unix:${world.path('s')}`, database: 'D' });
+    const operation = {
+      op: 'wait',
+      table: 'T',
+      where: [],
+      columns: ['name'],
+      until: '==',
+      rows: [{ name: 'never' }],
+    };
+    const options = { signal: AbortSignal.timeout(100) };
+    await assert.rejects(client.transact([operation], options), {
+      code: OvsdbErrorCode.outcomeUnknown,
+    });
+    assert.deepEqual(await client.transact([{ op: 'comment', comment: 'still here' }]), [{}]);
+  });

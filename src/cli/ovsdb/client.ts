@@ -8,7 +8,7 @@ import { openDatabase } from './client/connection/open-database.ts';
 import type { ClientContext } from './client/context.ts';
 import { type DaemonControl, foregroundControl } from './client/daemon-control.ts';
 import { fatal, PROGRAM } from './client/fatal.ts';
-import { TablePrinter } from './client/format/table.ts';
+import type { TablePrinter } from './client/format/table.ts';
 import { longOptions, OptionReader } from './client/options.ts';
 import { Output } from './client/output.ts';
 import { type GivenOption, getopt } from './shared/getopt.ts';
@@ -75,10 +75,16 @@ function contextOf(
   daemon: DaemonControl,
 ): ClientContext {
   const output = new Output();
+  let printer: Promise<TablePrinter> | null = null;
   return {
     ...options,
     output,
-    tables: new TablePrinter(style, (bytes) => output.write(bytes)),
+    tables: () => {
+      printer ??= import('./client/format/table.ts').then(
+        (format) => new format.TablePrinter(style, (bytes) => output.write(bytes)),
+      );
+      return printer;
+    },
     daemon,
     alarm: (module, text) => vlog.log(module, 'ERR', text),
     warn: (module, text) => vlog.log(module, 'WARN', text),

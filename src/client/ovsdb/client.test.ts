@@ -133,6 +133,7 @@ test('one that is not answered in time is cancelled, and of unknown outcome', as
   server.last.send({ id: server.of('transact')[0]?.id as Json, result: null, error: 'canceled' });
   await sleep(30);
   assert.equal(client.isConnected, true);
+  assert.equal(server.connections.length, 1);
 });
 
 test('one that finds no server in time was not sent', async (t) => {
@@ -255,6 +256,21 @@ test('a server that has forgotten us is compared with what we have', async (t) =
   await until(() => server.connections.length === 3 && client.isConnected);
   await sleep(30);
   assert.equal(changes.length, 2, 'the same content is no change');
+});
+
+test('one that has forgotten only where we were is compared too', async (t) => {
+  const server = await serverOf(t);
+  let content: JsonObject = { [A]: { initial: { name: 'a' } } };
+  server.answer = ({ method }) =>
+    method === 'monitor_cond_since' ? [false, `${TXN}1`, { T: content }] : undefined;
+  const client = await clientOf(t, [server]);
+  const monitor = client.monitor({ T: true });
+  const changes = collect(monitor);
+  await monitor.ready;
+  content = { [B]: { initial: { name: 'b' } } };
+  server.last.drop();
+  await until(() => changes.length === 2);
+  assert.deepEqual(told(changes), ['initial: insert a', 'resync: insert b, delete a']);
 });
 
 test('a server that knows the oldest request only is watched all the same', async (t) => {

@@ -36,7 +36,6 @@ export class TableMonitor implements AsyncDisposable {
   readonly #forget: () => void;
   readonly #queues: Set<ChangeQueue> = new Set();
   readonly #ready: PromiseWithResolvers<void> = Promise.withResolvers();
-  readonly #early: [string, JsonArray][] = [];
   #replica: Replica = new Replica([]);
   #session: Session | null = null;
   #schema: Schema | null = null;
@@ -148,7 +147,6 @@ export class TableMonitor implements AsyncDisposable {
   detach(): void {
     this.#session = null;
     this.#opened = false;
-    this.#early.length = 0;
   }
 
   /** Of the client: a notification with this monitor's id, if it is. */
@@ -156,7 +154,6 @@ export class TableMonitor implements AsyncDisposable {
     if (params[0] !== this.#id) return;
     if (method === 'monitor_canceled') this.#opened = false;
     else if (this.#opened) this.#update(method, params);
-    else this.#early.push([method, params]);
   }
 
   /** The end, in peace or not. */
@@ -172,7 +169,6 @@ export class TableMonitor implements AsyncDisposable {
   #open(session: Session, method: Method): void {
     this.#method = method;
     this.#opened = false;
-    this.#early.length = 0;
     this.#id = `monitor-${++monitorNumber}`;
     const requests = Object.fromEntries(
       [...this.#wanted].map(([name, one]) => [name, [requestOf(one, this.#replica, name, method)]]),
@@ -213,7 +209,6 @@ export class TableMonitor implements AsyncDisposable {
       this.#push('initial', rows);
       this.#ready.resolve();
     } else if (rows.length > 0) this.#push('resync', rows);
-    for (const [method, params] of this.#early.splice(0)) this.#update(method, params);
   }
 
   #takeFirst(result: Json): RowChange[] {

@@ -22,7 +22,9 @@ const backup = () => import('./backup.ts');
 const lock = () => import('./lock.ts');
 
 export const commands: readonly CommandEntry[] = [
-  entry('list-dbs', 'connection', 0, 0, async (c, g) => (await schema()).listDbs(c, g)),
+  entry('list-dbs', 'connection', 0, 0, async (c, g) =>
+    (await import('./list-dbs.ts')).listDbs(c, g),
+  ),
   entry('get-schema', 'database', 0, 0, async (c, g) => (await schema()).getSchema(c, g)),
   entry('get-schema-version', 'database', 0, 0, async (c, g) =>
     (await schema()).getSchemaVersion(c, g),

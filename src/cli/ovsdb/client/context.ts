@@ -24,7 +24,8 @@ export interface ClientOptions {
 
 export interface ClientContext extends ClientOptions {
   readonly output: Output;
-  readonly tables: TablePrinter;
+  /** The same one at each call; loaded when somebody prints a table. */
+  readonly tables: () => Promise<TablePrinter>;
   readonly daemon: DaemonControl;
   /** Lines for the log, at the levels ERR, WARN and INFO. */
   readonly alarm: Warn;

@@ -15,8 +15,8 @@ export interface Control {
 export interface DaemonControl {
   /** Before the first output; `null`: the command has no control socket. */
   start(): Promise<Control | null>;
-  /** The caller may go on. */
-  ready(): Promise<void>;
+  /** The caller may go on. `keptFiles`: of 1 and 2, what the command still writes to. */
+  ready(keptFiles: readonly number[]): Promise<void>;
   /** Both, for commands without a control socket. */
   detach(): Promise<void>;
 }

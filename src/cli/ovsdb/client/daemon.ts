@@ -16,9 +16,6 @@ import type { Control, DaemonControl } from './daemon-control.ts';
 import { PROGRAM } from './fatal.ts';
 import type { LockMethod } from './lock.ts';
 
-/** Of 0, 1 and 2: what a command in the background still writes to. */
-const KEPT_FILES = [1, 2];
-
 export class BackgroundControl implements DaemonControl {
   readonly #settings: DaemonSettings;
   readonly #vlog: Vlog;
@@ -50,16 +47,16 @@ export class BackgroundControl implements DaemonControl {
     return control;
   }
 
-  async ready(): Promise<void> {
+  async ready(keptFiles: readonly number[]): Promise<void> {
     const daemon = this.#daemon;
     this.#daemon = null;
-    daemon?.ready(KEPT_FILES);
+    daemon?.ready(keptFiles);
   }
 
   async detach(): Promise<void> {
     const daemon = await startDaemon(this.#vlog, this.#settings);
     if (typeof daemon === 'number') throw new ProgramExit(daemon);
-    daemon.ready(KEPT_FILES);
+    daemon.ready([1, 2]);
   }
 }
 

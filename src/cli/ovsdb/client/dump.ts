@@ -37,7 +37,7 @@ export const dump: Command = async (context, given) => {
     fatal(`reply is not array of ${wanted.length} elements: ${hashedText(results)}`);
   }
   for (const [i, one] of wanted.entries()) {
-    dumpTable(context, one, rowsOf(one.table.name, (results as JsonArray)[i] as Json));
+    await dumpTable(context, one, rowsOf(one.table.name, (results as JsonArray)[i] as Json));
   }
 };
 
@@ -69,11 +69,15 @@ export function rowsOf(table: string, result: Json): JsonArray {
   return fatal(`${table} table reply is not an object with a "rows" member array: ${text}`);
 }
 
-function dumpTable(context: ClientContext, { table, columns: any }: Wanted, rows: JsonArray): void {
+async function dumpTable(
+  context: ClientContext,
+  { table, columns: any }: Wanted,
+  rows: JsonArray,
+): Promise<void> {
   const columns = [...any].sort((a, b) => compareText(a.name, b.name));
   const data = rows.map((row, y) => columns.map((column) => datumOf(table.name, column, row, y)));
   data.sort((a, b) => compareRows(a, b, columns));
-  context.tables.print({
+  (await context.tables()).print({
     caption: `${table.name} table`,
     headings: columns.map(({ name }) => name),
     rows: data.map((row) =>
@@ -99,7 +103,8 @@ function datumOf(table: string, column: Column, row: Json, y: number): Datum {
 
 function withoutConstraints({ key, value }: ColumnType): ColumnType {
   const plain = (base: BaseType): BaseType => plainBaseType(base.type);
-  return { key: plain(key), value: value && plain(value), min: 0, max: UNLIMITED };
+  const values = value === null ? null : plain(value);
+  return { key: plain(key), value: values, min: 0, max: UNLIMITED };
 }
 
 /** UUIDs, which chance draws, are looked at last, so that the order says something. */

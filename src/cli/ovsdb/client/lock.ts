@@ -37,7 +37,7 @@ async function run(context: ClientContext, given: Given, method: LockMethod): Pr
     if (message.kind === 'reply' && asked && jsonEqual(message.id, id)) {
       printJson(context, message.content);
       asked = false;
-      await context.daemon.ready();
+      await context.daemon.ready([1]);
       (next as (() => void) | null)?.();
     } else if (message.kind === 'notification') {
       context.output.print(`${message.method}\n`);

@@ -12,7 +12,7 @@ import type { TableSchema } from '../../../ovsdb/schema/table-schema.ts';
 import type { ClientContext } from './context.ts';
 import { PROGRAM } from './fatal.ts';
 import { hashOrder } from './format/hash-order.ts';
-import type { Cell } from './format/table.ts';
+import type { Cell, TablePrinter } from './format/table.ts';
 import { timestampText } from './format/timestamp.ts';
 
 export interface Monitored {
@@ -25,11 +25,18 @@ export type MonitorVersion = 1 | 2 | 3;
 
 export class MonitorPrinter {
   readonly #context: ClientContext;
+  readonly #tables: TablePrinter;
   readonly #monitored: readonly Monitored[];
   readonly #version: MonitorVersion;
 
-  constructor(context: ClientContext, monitored: readonly Monitored[], version: MonitorVersion) {
+  constructor(
+    context: ClientContext,
+    tables: TablePrinter,
+    monitored: readonly Monitored[],
+    version: MonitorVersion,
+  ) {
     this.#context = context;
+    this.#tables = tables;
     this.#monitored = monitored;
     this.#version = version;
   }
@@ -88,7 +95,7 @@ export class MonitorPrinter {
       else if (version === 1) this.#row(rows, uuid, row, columns, initial);
       else this.#row2(rows, uuid, row, columns);
     }
-    this.#context.tables.print({
+    this.#tables.print({
       ...(this.#monitored.length > 1 ? { caption: table.name } : {}),
       ...(this.#context.timestamp ? { timestamp: timestampText(Date.now()) } : {}),
       headings: ['row', 'action', ...columns.map(({ name }) => name)],

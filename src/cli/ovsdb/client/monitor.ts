@@ -78,12 +78,12 @@ async function watch(context: ClientContext, given: Given, wanted: Watch): Promi
   await setDbChangeAware(context, rpc);
   const since = wanted.version === 3 ? [wanted.lastId] : [];
   const id = rpc.request(methods[wanted.version], [given.database, null, requests, ...since]);
-  const printer = new MonitorPrinter(context, monitored, wanted.version);
+  const printer = new MonitorPrinter(context, await context.tables(), monitored, wanted.version);
   control?.serve(rpc);
   for (;;) {
     const message = await nextMessage(rpc);
     await control?.unblocked();
-    if (take(message, id, printer)) await context.daemon.ready();
+    if (take(message, id, printer)) await context.daemon.ready([1, 2]);
     if (message.kind === 'notification' && message.method === 'monitor_canceled') {
       fatal(`${rpc.name}: ${given.database} database was removed`);
     }

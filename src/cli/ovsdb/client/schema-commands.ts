@@ -4,7 +4,6 @@ import { isError } from '../../../ovsdb/data/error.ts';
 import type { Column } from '../../../ovsdb/schema/column.ts';
 import { parseSchema, type Schema, schemaToJson } from '../../../ovsdb/schema/schema.ts';
 import { STANDARD_COLUMNS, type TableSchema } from '../../../ovsdb/schema/table-schema.ts';
-import { fetchDatabases } from './connection/open-database.ts';
 import {
   ask,
   type ClientContext,
@@ -38,12 +37,6 @@ export function columnsInOrder(table: TableSchema): Column[] {
   return order.map((name) => table.byName.get(name) as Column);
 }
 
-export const listDbs: Command = async (context, given) => {
-  for (const name of await fetchDatabases(context, connectionOf(given))) {
-    context.output.print(`${name}\n`);
-  }
-};
-
 export const getSchema: Command = async (context, given) => {
   printJson(context, schemaToJson(await fetchSchema(context, given)));
 };
@@ -59,7 +52,7 @@ export const getSchemaCksum: Command = async (context, given) => {
 export const listTables: Command = async (context, given) => {
   const schema = await fetchSchema(context, given);
   const rows = tablesInOrder(schema).map(({ name }) => [{ text: name }]);
-  context.tables.print({ headings: ['Table'], rows });
+  (await context.tables()).print({ headings: ['Table'], rows });
 };
 
 export const listColumns: Command = async (context, given) => {
@@ -74,5 +67,5 @@ export const listColumns: Command = async (context, given) => {
     ]),
   );
   const headings = [...(only === undefined ? ['Table'] : []), 'Column', 'Type'];
-  context.tables.print({ headings, rows });
+  (await context.tables()).print({ headings, rows });
 };

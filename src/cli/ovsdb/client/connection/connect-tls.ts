@@ -1,58 +1,72 @@
 /**
  * TLS over a socket. The peer must have a certificate of the authority that the options name; what
  * it is called does not matter. With --bootstrap-ca-cert the authority is whoever signed the first
- * peer, whose certificate is kept.
+ * peer: its certificate is kept, and, as with the original, that connection is given up.
  */
-import fs from 'node:fs';
 import { connect as connectSocket, type Socket } from 'node:net';
-import {
-  type ConnectionOptions,
-  connect as connectTlsSocket,
-  type DetailedPeerCertificate,
-  type SecureVersion,
-  TLSSocket,
-} from 'node:tls';
-import type { TlsSettings } from '../../shared/tls-options.ts';
+import { connect as connectTlsSocket, TLSSocket } from 'node:tls';
+import { TlsSettingsError } from '../../../../io/streams/errors.ts';
+import { type SecureSettings, TlsContext } from '../../../../io/streams/tls-context.ts';
 import type { ClientContext } from '../context.ts';
 import { connected, failure, hostAndPort } from './address.ts';
 
 export async function connectTls(rest: string, context: ClientContext): Promise<Socket> {
-  const { tls } = context;
-  checkConfigured(context);
+  const own = new TlsContext(context.tls);
+  const secure = settingsOf(own, context);
   const where = hostAndPort(rest);
   if (typeof where === 'string') {
     context.alarm('socket_util', where);
     throw failure('EAFNOSUPPORT');
   }
-  const bootstrapping = tls.bootstrapCaCert && !fs.existsSync(tls.caCert as string);
-  const socket = await connected(connectSocket({ ...where, noDelay: true }));
-  const options = {
-    ...optionsOf(tls, !bootstrapping),
-    socket,
+  const socket = connectTlsSocket({
+    socket: await connected(connectSocket({ ...where, noDelay: true })),
+    secureContext: secure.context,
+    rejectUnauthorized: secure.verifies && !secure.bootstraps,
     checkServerIdentity: () => undefined,
-  };
-  const secure = connectTlsSocket(options);
-  await connected(secure, 'secureConnect').catch((error: unknown) => {
-    const text = error instanceof Error ? error.message : String(error);
-    context.warn('stream_ssl', `SSL_connect: ${text}`);
-    throw failure('EPROTO');
+    ...(own.serverName === null ? {} : { servername: own.serverName }),
   });
-  if (!bootstrapping) return secure;
-  keepAuthority(secure.getPeerCertificate(true), tls.caCert as string);
-  secure.destroy();
-  context.inform('stream_ssl', 'successfully bootstrapped CA cert');
-  return connectTls(rest, { ...context, tls: { ...tls, bootstrapCaCert: false } });
+  await shakenHands(socket, 'secureConnect', 'SSL_connect', context);
+  if (!secure.bootstraps) return socket;
+  try {
+    own.bootstrap(socket);
+    const text = `successfully bootstrapped CA cert to ${context.tls.caCert}`;
+    context.inform('stream_ssl', text);
+    context.inform('stream_ssl', 'killing successful connection to retry using CA cert');
+  } catch (error) {
+    if (!(error instanceof TlsSettingsError)) throw error;
+    context.alarm('stream_ssl', error.message);
+  }
+  socket.destroy();
+  throw failure('EPROTO');
 }
 
 export async function serveTls(socket: Socket, context: ClientContext): Promise<Socket> {
-  const { tls } = context;
-  checkConfigured(context);
-  const options = { ...optionsOf(tls, true), isServer: true, requestCert: true };
-  const secure = new TLSSocket(socket, options);
-  return connected(secure, 'secure');
+  const { context: secureContext, verifies } = settingsOf(new TlsContext(context.tls), context);
+  const secure = new TLSSocket(socket, {
+    isServer: true,
+    secureContext,
+    requestCert: true,
+    rejectUnauthorized: verifies,
+  });
+  await shakenHands(secure, 'secure', 'SSL_accept', context);
+  return secure;
 }
 
-function checkConfigured({ tls, alarm }: ClientContext): void {
+async function shakenHands(
+  socket: TLSSocket,
+  event: string,
+  action: string,
+  context: ClientContext,
+): Promise<void> {
+  try {
+    await connected(socket, event);
+  } catch (error) {
+    context.warn('stream_ssl', `${action}: ${error instanceof Error ? error.message : error}`);
+    throw failure('EPROTO');
+  }
+}
+
+function settingsOf(own: TlsContext, { tls, alarm }: ClientContext): SecureSettings {
   const needed = [
     ['Private key', tls.privateKey],
     ['Certificate', tls.certificate],
@@ -61,41 +75,11 @@ function checkConfigured({ tls, alarm }: ClientContext): void {
   const missing = needed.filter(([, path]) => path === null);
   for (const [what] of missing) alarm('stream_ssl', `${what} must be configured to use SSL`);
   if (missing.length > 0) throw failure('ENOPROTOOPT');
-}
-
-function optionsOf(tls: TlsSettings, verify: boolean): ConnectionOptions {
-  return {
-    key: fs.readFileSync(tls.privateKey as string),
-    cert: fs.readFileSync(tls.certificate as string),
-    ...(verify ? { ca: fs.readFileSync(tls.caCert as string) } : {}),
-    rejectUnauthorized: verify,
-    ...protocolsOf(tls.protocols),
-    ...(tls.ciphers === null ? {} : { ciphers: tls.ciphers }),
-    ...(tls.serverName === null ? {} : { servername: tls.serverName }),
-  };
-}
-
-const versions: readonly SecureVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
-
-function protocolsOf(list: string | null): {
-  minVersion?: SecureVersion;
-  maxVersion?: SecureVersion;
-} {
-  const named = versions.filter((version) => list?.split(/[,\s]+/).includes(version));
-  const first = named[0];
-  const last = named[named.length - 1];
-  return first === undefined || last === undefined ? {} : { minVersion: first, maxVersion: last };
-}
-
-/** Mode of a new file of certificates. */
-const CERTIFICATE_MODE = 0o444;
-
-function keepAuthority(peer: DetailedPeerCertificate, path: string): void {
-  let certificate = peer;
-  while (certificate.issuerCertificate && certificate.issuerCertificate !== certificate) {
-    certificate = certificate.issuerCertificate;
+  try {
+    return own.secure(performance.now());
+  } catch (error) {
+    if (!(error instanceof TlsSettingsError)) throw error;
+    alarm('stream_ssl', error.message);
+    throw failure('ENOPROTOOPT');
   }
-  const lines = certificate.raw.toString('base64').match(/.{1,64}/g) ?? [];
-  const pem = ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
-  fs.writeFileSync(path, pem, { flag: 'wx', mode: CERTIFICATE_MODE });
 }
