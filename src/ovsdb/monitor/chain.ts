@@ -1,9 +1,9 @@
 /**
  * Where the monitors of one shape stand. A position is a moment after some commit; monitors that
- * were told everything until then share it. Each position keeps the difference to the next one only,
- * the last one to now, so a commit is recorded once, however many readers lag behind, and each of
- * them costs what it is behind its neighbour. A position that its last monitor leaves is merged into
- * the one before it.
+ * were told everything until then share it. Each position keeps the difference to the next one, the
+ * last one to now: so a commit is recorded once, however many readers lag behind, and each of them
+ * costs what it is behind its neighbour. A position that its last monitor leaves is merged into the
+ * one before it.
  */
 import { assert } from '../../stdx/index.ts';
 import type { Uuid } from '../data/uuid.ts';

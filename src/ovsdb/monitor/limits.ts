@@ -15,7 +15,7 @@ export const MESSAGES_KEPT_MAX = 8;
 /** Initial updates of different conditions that are kept until the next change. */
 export const CONDITIONAL_INITIALS_MAX = 8;
 
-/** Moments from which clients came back, whose differences to now are kept until the next change. */
+/** Moments from which clients came back whose differences to now are kept until a change. */
 export const RESUMED_MAX = 8;
 
 /** Parts into which a large table's initial text is cut; a changed row costs its part only. */

@@ -1,7 +1,7 @@
 /**
  * A monitor that keeps a copy of every row it has told of, and compares it with all rows when it is
- * asked: what the clever one must say, to the letter. Beside it a client, who knows nothing but what
- * it is told.
+ * asked: what the clever one must say, to the letter. Beside it a client that knows only what it is
+ * told.
  */
 import assert from 'node:assert/strict';
 import { applyDiff, type Datum, datumsEqual, diffDatums } from '../data/datum.ts';

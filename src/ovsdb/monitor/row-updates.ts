@@ -1,6 +1,6 @@
 /**
- * The updates of single rows as text, for one monitored table: <row-update> of RFC 7047 §4.1.6, and
- * <row-update2> of the original's monitor_cond, which leaves default values out and sends
+ * The updates of single rows as text, for one monitored table: <row-update> of RFC 7047 §4.1.6,
+ * and <row-update2> of the original's monitor_cond, which leaves default values out and sends
  * differences.
  */
 import { datumsEqual, diffDatums } from '../data/datum.ts';

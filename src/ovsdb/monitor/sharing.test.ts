@@ -1,4 +1,4 @@
-/** What is written once, and what is kept: the costs that monitors of many clients must not have. */
+/** What is written once, and what is kept: costs that monitors of many clients must not have. */
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { isError } from '../data/error.ts';
