@@ -63,6 +63,8 @@ export function* partsOfRecord(body: Uint8Array): Generator<RecordPart> {
 class Cutter {
   readonly #bytes: Uint8Array;
   #at: number = 0;
+  /** The next backslash from where it was last looked for. */
+  #backslash: number = -1;
   /** Whether an object has just been opened. */
   #first: boolean = false;
   /** Whether a string that was gone past has a \u in it. */
@@ -156,16 +158,21 @@ class Cutter {
   #stringEnd(from: number): number {
     const bytes = this.#bytes;
     this.#sawEscape = false;
-    for (let at = from; at < bytes.length; at++) {
-      const byte = bytes[at];
-      if (byte === byteOf.quote) return at + 1;
-      if (byte === byteOf.backslash) {
-        at += 1;
-        this.#sawEscape = true;
-        if (bytes[at] === 0x75) this.#sawUnicode = true;
-      }
+    for (let at = from; ; ) {
+      const quote = bytes.indexOf(byteOf.quote, at);
+      if (quote === -1) throw new UnusualRecord();
+      if (this.#backslash < at) this.#backslash = this.#findBackslash(at);
+      if (this.#backslash > quote) return quote + 1;
+      this.#sawEscape = true;
+      if (bytes[this.#backslash + 1] === 0x75) this.#sawUnicode = true;
+      at = this.#backslash + 2;
     }
-    throw new UnusualRecord();
+  }
+
+  /** The first from `at` on. */
+  #findBackslash(at: number): number {
+    const found = this.#bytes.indexOf(byteOf.backslash, at);
+    return found === -1 ? this.#bytes.length : found;
   }
 }
 
