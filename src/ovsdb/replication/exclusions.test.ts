@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isError } from '../data/error.ts';
-import { formatExclusions, parseExclusions } from './exclusions.ts';
+import { excludedTablesOf, formatExclusions, parseExclusions } from './exclusions.ts';
 
 const cases: readonly (readonly [string, string])[] = [
   ['', ''],
@@ -20,4 +20,9 @@ test('tables are excluded by database and name', () => {
     const exclusions = parseExclusions(text);
     assert.equal(isError(exclusions) ? exclusions.details : formatExclusions(exclusions), expected);
   }
+});
+
+test('the excluded tables of one database', () => {
+  assert.deepEqual([...excludedTablesOf('D', 'D:T, E:U,V :W')], ['T', 'V']);
+  assert.deepEqual([...excludedTablesOf('D', '')], []);
 });

@@ -26,3 +26,14 @@ export function formatExclusions(exclusions: Exclusions): string {
     .sort(compareText)
     .join(',');
 }
+
+/** The tables of one database among those; one without a database is of every database. */
+export function excludedTablesOf(name: string, text: string): ReadonlySet<string> {
+  const tables = new Set<string>();
+  for (const word of text.split(/[ ,]+/)) {
+    const colon = word.indexOf(':');
+    if (colon === -1 && word !== '') tables.add(word);
+    else if (colon > 0 && word.slice(0, colon) === name) tables.add(word.slice(colon + 1));
+  }
+  return tables;
+}

@@ -5,6 +5,11 @@
  */
 export { Backup, type BackupOptions, type BackupState, backupStatus } from './backup.ts';
 export type { SourceEffect } from './effects.ts';
-export { type Exclusions, formatExclusions, parseExclusions } from './exclusions.ts';
+export {
+  type Exclusions,
+  excludedTablesOf,
+  formatExclusions,
+  parseExclusions,
+} from './exclusions.ts';
 export { RELAY_GRACE_MS, Relay, type RelayOptions, type RelayState } from './relay.ts';
 export { draftOfUpdates, type UpdatesOptions } from './updates.ts';

@@ -9,6 +9,7 @@ export type { CoreCounters } from './counters.ts';
 export type { AppendEffect, CoreEffect, SessionId } from './effects.ts';
 export { type CoreLimits, defaultLimits } from './limits.ts';
 export type { LockStates } from './locks.ts';
+export { type Message, readMessage } from './message.ts';
 export type { DatabaseModel, DatabaseStatus, ServedOptions } from './served-database.ts';
 export { SERVER_DATABASE } from './server-database.ts';
 export type { SessionOptions } from './session.ts';

@@ -222,9 +222,7 @@ export class Transactions {
   remove(served: ServedDatabase): void {
     closeMonitorsOf(served, this.#hub);
     this.#cancelPending(served);
-    for (const task of this.#takeWaiting(served)) {
-      if (task.session?.changeAware !== false) this.#answerCanceled(task);
-    }
+    this.#cancelWaiting(served);
     for (const task of served.postponed.splice(0)) this.#answerCanceled(task);
     for (const session of served.blocked) this.#hub.wake(session);
     served.blocked.clear();
@@ -249,8 +247,10 @@ export class Transactions {
     return tasks;
   }
 
+  /** Sessions that are not change-aware are only hung up on. */
   #answerCanceled(task: Task): void {
     const { session, id } = task;
+    if (session?.changeAware === false) return;
     const error = new OvsdbError('canceled', 'the database went away');
     if (session === null) task.done?.(error, 'null');
     else this.#hub.send(session, errorText(id, 'canceled'));
@@ -286,7 +286,7 @@ export class Transactions {
     const task = session.waiting.get(idKey(id));
     if (task === undefined) return;
     this.#forget(session, task);
-    if (session.changeAware) this.#answerCanceled(task);
+    this.#answerCanceled(task);
   }
 
   /** The session is gone. */
