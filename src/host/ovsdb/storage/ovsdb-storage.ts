@@ -75,6 +75,14 @@ const WAIT_MS = 1;
 /** In the record that a compaction writes; the original's. */
 const COMMENT = 'compacting database online';
 
+interface Rewriting {
+  readonly number: number;
+  /** Something that its snapshot holds has been refused. */
+  failed: boolean;
+  /** Why the new file did not come about. */
+  error: OvsdbFileError | null;
+}
+
 interface Compaction {
   /** The last append that its snapshot holds. */
   readonly upTo: number;
@@ -99,7 +107,7 @@ export class OvsdbStorage {
   #lastNumber: number = -1;
   #problem: string | null = null;
   /** The file is being replaced by what is in memory, up to this number: appends wait. */
-  #rewriting: { readonly number: number; failed: boolean } | null = null;
+  #rewriting: Rewriting | null = null;
   #held: AppendRequest[] = [];
   #compaction: Compaction | null = null;
   #compacted: Promise<void> | null = null;
@@ -213,7 +221,7 @@ export class OvsdbStorage {
     const old = this.#database;
     if (request.schema !== null) this.#database = request.content ?? old;
     const snapshot = captureSnapshot(this.#database);
-    const rewriting = { number: request.number, failed: false };
+    const rewriting: Rewriting = { number: request.number, failed: false, error: null };
     this.#rewriting = rewriting;
     this.#lastNumber = request.number;
     this.#stopCompaction('has been replaced');
@@ -226,7 +234,7 @@ export class OvsdbStorage {
     );
   }
 
-  async #replaceFile(snapshot: Snapshot, rewriting: { failed: boolean }): Promise<void> {
+  async #replaceFile(snapshot: Snapshot, rewriting: Rewriting): Promise<void> {
     await this.#compacted?.catch(() => {});
     await this.#file.drained();
     // What the snapshot holds has been refused: it is no state of the database.
@@ -251,14 +259,15 @@ export class OvsdbStorage {
     this.#appendHeld();
   }
 
-  #onNotRewritten(rewriting: { number: number; failed: boolean }, cause: unknown): void {
+  #onNotRewritten(rewriting: Rewriting, cause: unknown): void {
     this.#rewriting = null;
+    rewriting.error = this.#errorOf(cause, 'write failed');
     // An earlier number was refused, and this one with it.
     if (rewriting.failed) {
       this.#appendHeld();
       return;
     }
-    const error = this.#errorOf(cause, 'write failed');
+    const { error } = rewriting;
     this.#problem = error.message;
     this.#log('WARN', error.message);
     this.#held = [];
@@ -270,9 +279,11 @@ export class OvsdbStorage {
   }
 
   async #compact(): Promise<void> {
-    if (this.#rewriting !== null) {
-      // A file that has just been written anew needs no compaction.
-      while (this.#rewriting !== null) await sleep(WAIT_MS);
+    const rewriting = this.#rewriting;
+    if (rewriting !== null) {
+      // What this writes anew needs no compaction. The next rewriting may wait for this one here.
+      while (this.#rewriting === rewriting) await sleep(WAIT_MS);
+      if (rewriting.error !== null) throw rewriting.error;
       return;
     }
     const compaction: Compaction = { upTo: this.#lastNumber, stopped: null };
