@@ -113,7 +113,9 @@ export class Remotes {
         accept: (connected) => this.#accept(remote, connected),
         tls,
         ...(runDirectory === undefined ? {} : { runDirectory }),
-        onProblem: (text) => log('stream', 'WARN', text),
+        onProblem: (text) => {
+          log(text.includes('SSL_accept') ? 'stream_ssl' : 'stream', 'WARN', text);
+        },
       });
       if (remote.closed) listener.close();
       else this.#listening(remote, target, listener);

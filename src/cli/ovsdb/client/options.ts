@@ -8,6 +8,7 @@ import {
 import type { GivenOption, LongOption } from '../shared/getopt.ts';
 import { parseSeconds } from '../shared/timeout.ts';
 import { takeTlsOption, tlsOptions, withoutTls } from '../shared/tls-options.ts';
+import { readProtocols } from '../shared/tls-protocols.ts';
 import { takeVlogOption, vlogOptions } from '../shared/vlog-options.ts';
 import type { Vlog } from '../vlog/vlog.ts';
 import type { ClientOptions } from './context.ts';
@@ -72,9 +73,18 @@ export class OptionReader {
   take(option: GivenOption): void {
     if (takeVlogOption(this.#vlog, option)) return;
     if (takeDaemonOption(PROGRAM, this.daemon, option)) return;
-    if (takeTlsOption(this.options.tls, option)) return;
+    if (takeTlsOption(this.options.tls, option)) {
+      if (option.name === 'ssl-protocols') this.#checkProtocols();
+      return;
+    }
     if (this.#takeStyle(option.name, option.argument ?? '')) return;
     this.#takeOther(option.name, option.argument ?? '');
+  }
+
+  #checkProtocols(): void {
+    const { protocols, lines } = readProtocols(this.options.tls.protocols);
+    for (const { level, text } of lines) this.#vlog.log('stream_ssl', level, text);
+    this.options.tls.protocols = protocols;
   }
 
   #takeStyle(name: string, argument: string): boolean {

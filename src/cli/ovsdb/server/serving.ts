@@ -6,6 +6,7 @@
 import fs from 'node:fs';
 import { byText } from '../shared/program.ts';
 import type { TlsSettings } from '../shared/tls-options.ts';
+import { readProtocols } from '../shared/tls-protocols.ts';
 import type { Vlog } from '../vlog/vlog.ts';
 import type { AddOptions, Backend, RemoteOptions } from './backend.ts';
 import {
@@ -363,7 +364,11 @@ export class Serving {
       serverName: text(this.#tls.serverName),
     };
     const key = JSON.stringify(resolved);
-    if (key !== this.#tlsResolved) this.#backend.setTls(resolved);
+    if (key !== this.#tlsResolved) {
+      const { protocols, lines } = readProtocols(resolved.protocols);
+      for (const line of lines) this.#vlog.log('stream_ssl', line.level, line.text);
+      this.#backend.setTls({ ...resolved, protocols });
+    }
     this.#tlsResolved = key;
     return problems.join('\n');
   }
