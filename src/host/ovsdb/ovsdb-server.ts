@@ -9,13 +9,16 @@ import {
   Backup,
   backupStatus,
   type Database,
-  isError,
+  excludedTablesOf,
+  isArray,
+  isObject,
   type Json,
   OvsdbCore,
   type OvsdbError,
-  parseExclusions,
+  parseJson,
   Relay,
   SERVER_DATABASE,
+  serialize,
 } from '../../ovsdb/index.ts';
 import { CoreRunner } from './core-runner.ts';
 import type {
@@ -40,6 +43,7 @@ interface Replication {
   readonly backup: Backup;
   readonly link: SourceLink;
   readonly source: OvsdbReplicationSource;
+  /** `DATABASE:TABLE` */
   readonly excluded: readonly string[];
 }
 
@@ -217,10 +221,19 @@ export class OvsdbServer {
   }
 
   /** Operations of the server itself; resolves with what went wrong, or `null`. */
-  internal(name: string, operations: readonly Json[]): Promise<string | null> {
+  async internal(name: string, operations: readonly Json[]): Promise<string | null> {
+    const results = await this.transact(name, operations);
+    const failed = results.find((result) => isObject(result) && Object.hasOwn(result, 'error'));
+    return failed === undefined ? null : serialize(failed);
+  }
+
+  /** The same; resolves with the operations' results, errors among them (RFC 7047 §4.1.3). */
+  transact(name: string, operations: readonly Json[]): Promise<readonly Json[]> {
     return new Promise((resolve) => {
-      const done = (error: OvsdbError | null): void => {
-        resolve(error === null ? null : error.toString());
+      const done = (error: OvsdbError | null, text: string): void => {
+        const results = error === null ? parseJson(text) : null;
+        if (error !== null) resolve([error.toJson()]);
+        else resolve(results?.ok === true && isArray(results.value) ? results.value : []);
       };
       this.#core.internal(name, operations, performance.now(), done);
       this.#runner.drain();
@@ -287,13 +300,17 @@ export class OvsdbServer {
     this.#replications.delete(name);
     this.setReadOnly(name, from !== null);
     if (from === null) return;
-    const exclusions = parseExclusions(from.exclude ?? '');
-    if (isError(exclusions)) throw new Error(String(exclusions));
-    const excluded = exclusions.get(name) ?? new Set<string>();
+    const excluded = excludedTablesOf(name, from.exclude ?? '');
     const backup = new Backup({ core: this.#core, name, excluded, uuids: this.#uuids });
-    const onFailed = (): void => this.#options.onReplicationEnd?.(name);
+    // What can never work leaves the database its own master again.
+    const onFailed = (): void => {
+      this.#replications.delete(name);
+      this.setReadOnly(name, false);
+      this.#options.onReplicationEnd?.(name);
+    };
     const link = this.#link(backup, from, 'replication', onFailed);
-    this.#replications.set(name, { backup, link, source: from, excluded: [...excluded] });
+    const tables = [...excluded].map((table) => `${name}:${table}`);
+    this.#replications.set(name, { backup, link, source: from, excluded: tables });
   }
 
   /** How copying goes, in the original's words. */

@@ -4,6 +4,8 @@
  * try again and when to ask whether anybody is there; pure) with `watch` (its timer), then
  * `accepted-stream` and `active-stream`, which put these together; `tls-context`, `limits`.
  */
+
+export { RoundelayError } from '../errors.ts';
 export { type AcceptedOptions, AcceptedStream } from './accepted-stream.ts';
 export { type ActiveHandler, type ActiveOptions, ActiveStream } from './active-stream.ts';
 export { type ConnectOptions, connectStream } from './connect.ts';

@@ -10,7 +10,7 @@ interface InternetTarget<Kind> {
   readonly kind: Kind;
   /** As given. */
   readonly text: string;
-  /** To listen: an address; `::` where none was given: all of them, IPv4 too. */
+  /** To listen: an address; `0.0.0.0` where none was given. */
   readonly host: string;
   /** To listen: 0 lets the system choose one. */
   readonly port: number;
@@ -39,7 +39,8 @@ export class TargetError extends RoundelayError {
 }
 
 const PORT_MAX = 65_535;
-const ALL_ADDRESSES = '::';
+/** IPv4 only, as with the original. */
+const ALL_ADDRESSES = '0.0.0.0';
 
 /** @throws TargetError */
 export function parseTarget(text: string): Target {
