@@ -3,6 +3,7 @@
  * {@link Stream.flush} on their way out. Knows whether what was sent has left.
  */
 import type { Socket } from 'node:net';
+import { glibcErrorText } from '../append-file/error-text.ts';
 import type { Connected } from './connected.ts';
 import { STREAM_BACKLOG_MAX, STREAM_END_MS, TLS_BACKLOG_MIN } from './limits.ts';
 
@@ -18,7 +19,7 @@ export interface StreamHandler<Message> {
   drained(): void;
   /** The other side sends nothing more, but may still read. */
   ended(): void;
-  /** Bytes came. */
+  /** Bytes came, or left that could not before. */
   activity(): void;
   /** Once; nothing follows. `null`: it was closed in order. */
   closed(error: string | null): void;
@@ -61,7 +62,7 @@ export class Stream<Message> {
     this.#backlogMin = isTls ? TLS_BACKLOG_MIN : 1;
     socket.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     socket.on('end', () => this.#onEnd());
-    socket.on('error', (error: NodeJS.ErrnoException) => this.#onClosed(error.message));
+    socket.on('error', (error: Error) => this.#onClosed(glibcErrorText(error)));
     socket.on('close', () => this.#onClosed(null));
   }
 
@@ -132,6 +133,7 @@ export class Stream<Message> {
 
   readonly #onWritten = (error?: Error | null): void => {
     if (error || this.#closed || this.#ending || !this.#backlogged) return;
+    this.#handler.activity();
     if (this.#socket.writableLength > 0) return;
     this.#backlogged = false;
     this.#handler.drained();
