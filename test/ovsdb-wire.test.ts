@@ -18,7 +18,7 @@ import { differenceOf, Player } from './ovsdb-peer/wire-player.ts';
 import { WireWorkload } from './ovsdb-peer/wire-workload.ts';
 
 const skip = peerMissing();
-const WORLDS = Number(process.env['OVSDB_WORLDS'] ?? 60);
+const WORLDS = Number(process.env['OVSDB_WORLDS'] ?? 40);
 const STEPS = Number(process.env['OVSDB_STEPS'] ?? 100);
 const SEED = Number(process.env['OVSDB_SEED'] ?? 1);
 /** Steps between comparisons of all rows. */
@@ -50,15 +50,22 @@ async function playWorld(seed: number, tally: Tally): Promise<void> {
       if (message?.['method'] === 'transact') tally.transactions += 1;
       tally.updates += [...theirs.values()].flatMap(({ texts }) => texts).filter(isUpdate).length;
       let shown = differenceOf(theirs, ours);
-      if (shown === null && i % DUMP_EVERY === 0) {
-        shown = await rowsDifference(controls);
+      if (shown !== null || i % DUMP_EVERY === 0) {
+        // 3.1.0 does not survive everything that the workload thinks of; ours must.
+        assert.equal(await controls[1].sync(), null, `seed ${seed}, step ${i}: ours is gone`);
+        if ((await controls[0].sync()) !== null) {
+          count(tally, 'the original has ended itself');
+          tally.parted += 1;
+          break;
+        }
+        shown ??= await rowsDifference(controls);
       }
       if (shown === null) continue;
       const difference = { message, session: step.session, theirs, ours, controls };
       const allowance = await allowanceFor(difference);
       const sent = 'bytes' in step ? decodeUtf8(step.bytes) : step.kind;
       assert.ok(allowance, `seed ${seed}, step ${i}, session ${step.session}: ${sent}\n${shown}`);
-      tally.allowed.set(allowance.reason, (tally.allowed.get(allowance.reason) ?? 0) + 1);
+      count(tally, allowance.reason);
       if (!allowance.isParting) continue;
       tally.parted += 1;
       break;
@@ -68,6 +75,10 @@ async function playWorld(seed: number, tally: Tally): Promise<void> {
     for (const control of controls) control.destroy();
     await Promise.all(sides.map((side) => side.stop()));
   }
+}
+
+function count({ allowed }: Tally, reason: string): void {
+  allowed.set(reason, (allowed.get(reason) ?? 0) + 1);
 }
 
 function isUpdate(text: string): boolean {
@@ -81,7 +92,7 @@ test('random lives of sessions: the frames of the original', { skip }, async (t)
     `${tally.steps} steps, ${tally.transactions} transactions, ${tally.updates} updates,` +
       ` ${tally.parted} of ${WORLDS} worlds parted`,
   );
-  for (const [reason, count] of tally.allowed) t.diagnostic(`${count} × ${reason}`);
+  for (const [reason, times] of tally.allowed) t.diagnostic(`${times} × ${reason}`);
   assert.ok(tally.steps > (WORLDS * STEPS) / 2, 'worlds part too early');
   assert.ok(tally.updates > tally.steps / 10, 'monitors hardly ever say anything');
 });

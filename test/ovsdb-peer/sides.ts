@@ -7,7 +7,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startCore } from './core-server.ts';
+import { startOvsdb } from '../../src/host/ovsdb/index.ts';
 import { executable } from './peer.ts';
 import { WireSession } from './wire-session.ts';
 
@@ -58,7 +58,7 @@ async function ended(child: ChildProcess): Promise<void> {
 export async function startOurs(name: Side['name'], schema: string): Promise<Side> {
   const folder = mkdtempSync(join(tmpdir(), 'ovsdb-side-'));
   const socket = join(folder, 's');
-  const server = await startCore(schema, socket);
+  const server = await startOvsdb({ schema, remotes: [`punix:${socket}`] });
   return {
     name,
     connect: () => WireSession.open(socket),
