@@ -124,19 +124,19 @@ test('a simulated cluster is the same run on both Nodes, and the one that is pin
   }
 });
 
-/** The README's example of a machine of one's own. */
-function libraryExample(): string {
+/** The README's example that has this word in it. */
+function readmeExample(word: string): string {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const blocks = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '');
-  const block = blocks.find((code) => code.includes('defineMachine'));
-  assert.ok(block, 'the README has lost its example');
+  const blocks = [...readme.matchAll(/```[jt]s\n([\s\S]*?)```/g)].map(([, code]) => code ?? '');
+  const block = blocks.find((code) => code.includes(word));
+  assert.ok(block, `the README has lost its example of ${word}`);
   return block;
 }
 
 test('the README’s library example and all examples run on both Nodes', () => {
   const app = join(folder, 'app');
   cpSync(join(root, 'examples'), join(app, 'examples'), { recursive: true });
-  writeFileSync(join(app, 'library.ts'), libraryExample());
+  writeFileSync(join(app, 'library.ts'), readmeExample('defineMachine'));
   for (const [name, node] of nodes()) {
     assert.equal(run(node, ['library.ts'], app).trim(), 'total 42', name);
     for (const { file, argument, output } of EXAMPLES) {
@@ -145,6 +145,17 @@ test('the README’s library example and all examples run on both Nodes', () => 
         .split('\n');
       assert.deepEqual(new Set(lines), new Set(output), `${name}, ${file}`);
     }
+  }
+});
+
+test('the README’s OVSDB example and the programs in the package run on both Nodes', () => {
+  const app = join(folder, 'app');
+  writeFileSync(join(app, 'zoo.mjs'), readmeExample('startOvsdb'));
+  const programs = join(app, 'node_modules/roundelay/bin/ovsdb');
+  for (const [name, node] of nodes()) {
+    assert.equal(run(node, ['zoo.mjs'], app).trim(), 'emu', name);
+    const version = run(node, [join(programs, 'run.js'), 'tool', '--version'], app);
+    assert.match(version, /^ovsdb-tool \(/, name);
   }
 });
 
