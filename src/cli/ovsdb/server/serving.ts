@@ -49,6 +49,8 @@ export interface ServingOptions {
 }
 
 const MODULE = 'ovsdb_server';
+const FIRST_WORD_MS = 200;
+const STEP_MS = 10;
 
 export class Serving {
   readonly #vlog: Vlog;
@@ -262,6 +264,21 @@ export class Serving {
     }
     this.isBackup = true;
     await this.changeReplicas((config) => ({ ...config, backup: true }));
+    await this.#firstWord();
+  }
+
+  /**
+   * Until the other sides have said something, for a moment: who looks into the log after the
+   * command finds there what came of it.
+   */
+  async #firstWord(): Promise<void> {
+    for (let waited = 0; waited < FIRST_WORD_MS; waited += STEP_MS) {
+      const states = [...this.served.values()]
+        .filter(({ config }) => config.backup)
+        .map(({ name }) => this.#backend.replicationStatus?.(name) ?? '');
+      if (!states.some((state) => /^(connecting|not connected)/.test(state))) return;
+      await new Promise((next) => setTimeout(next, STEP_MS));
+    }
   }
 
   async setRelayProbe(intervalMs: number): Promise<void> {
