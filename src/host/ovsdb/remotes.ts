@@ -1,6 +1,6 @@
 /**
- * The server's remotes: where it listens for clients and where it connects to them. What is wanted is
- * told as a whole, again and again; the difference to what is there is made good. A target that
+ * The server's remotes: where it listens for clients and where it connects to them. What is wanted
+ * is told as a whole, again and again; the difference to what is there is made good. A target that
  * cannot be listened on is tried again every second.
  */
 import {

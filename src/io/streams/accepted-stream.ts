@@ -1,4 +1,6 @@
-/** A stream that somebody else has opened, watched by probes: silence is asked about, then closed. */
+/**
+ * A stream that somebody else has opened, watched by probes: silence is asked about, then closed.
+ */
 import type { Connected } from './connected.ts';
 import type { ReconnectStatus } from './reconnect.ts';
 import { Reconnect } from './reconnect.ts';

@@ -1,6 +1,6 @@
 /**
- * A stream that this side opens, and opens again whenever it breaks, in turn to each of its targets.
- * Targets that cannot be understood fail like those that nobody listens on.
+ * A stream that this side opens, and opens again whenever it breaks, in turn to each of its
+ * targets. Targets that cannot be understood fail like those that nobody listens on.
  */
 import { assert } from '../../stdx/index.ts';
 import { connectStream } from './connect.ts';

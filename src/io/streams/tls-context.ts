@@ -3,8 +3,8 @@
  * asks for the present {@link TlsContext.secure}, which looks at the files' times at most once a
  * second. Both sides prove who they are; host names are not looked at, as the CA is private.
  *
- * With bootstrapping, a CA file that does not exist is made of what the first server shows when this
- * side connects; the connection is then made again and has to pass.
+ * With bootstrapping, a CA file that does not exist is made of what the first server shows when
+ * this side connects; the connection is then made again and has to pass.
  */
 import { X509Certificate } from 'node:crypto';
 import fs from 'node:fs';

@@ -1,8 +1,8 @@
 /**
- * A relay of one database: a copy in memory of what another server has, with its transaction ids, so
- * that many clients can read here, and "transact" requests that write, sent on to that server. It
- * looks at the other server's `_Server` and moves on when that one is cut off or behind. While there
- * is no connection, clients go on reading what there is.
+ * A relay of one database: a copy in memory of what another server has, with its transaction ids,
+ * so that many clients can read here, and "transact" requests that write, sent on to that server.
+ * It looks at the other server's `_Server` and moves on when that one is cut off or behind. While
+ * there is no connection, clients go on reading what there is.
  */
 import { assert } from '../../stdx/index.ts';
 import { isError, type OvsdbError, syntaxError } from '../data/error.ts';

@@ -1,7 +1,8 @@
 /**
  * The core of an OVSDB server: sessions and databases in, effects out. It has no sockets, files or
- * clock; the host tells it what arrived, what was stored and what time it is, and does what it wants
- * done. Requests are read in turn, one of each session, so that nobody's pile starves the others.
+ * clock; the host tells it what arrived, what was stored and what time it is, and does what it
+ * wants done. Requests are read in turn, one of each session, so that nobody's pile starves the
+ * others.
  */
 import { assert } from '../../stdx/index.ts';
 import type { OvsdbError } from '../data/error.ts';
@@ -37,7 +38,9 @@ export class OvsdbCore {
   dateOffsetMs: number = 0;
   /** Whether changed columns are kept as diffs, which readers older than 2.15 do not know. */
   columnDiff: boolean = true;
-  /** Whether "monitor_cond" and "monitor_cond_since" are known: not knowing them is a test's wish. */
+  /**
+   * Whether "monitor_cond" and "monitor_cond_since" are known: not knowing them is a test's wish.
+   */
   monitorCond: boolean = true;
   readonly #limits: CoreLimits;
   readonly #uuids: UuidSource;
@@ -365,7 +368,9 @@ export class OvsdbCore {
     this.#finish();
   }
 
-  /** Does a bounded part of what there is to do now; {@link deadlineMs} says whether there is more. */
+  /**
+   * Does a bounded part of what there is to do now; {@link deadlineMs} says whether there is more.
+   */
   tick(nowMs: number): void {
     // Whole milliseconds, so that nobody's time is over by the timer and not by the difference.
     const now = Math.floor(nowMs);

@@ -1,4 +1,6 @@
-/** What the core wants done: the host takes the effects after every call and executes them in order. */
+/**
+ * What the core wants done: the host takes the effects after every call and executes them in order.
+ */
 import type { JsonArray, JsonObject } from '../json/value.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { ChangeSet } from '../store/change-set.ts';

@@ -1,4 +1,6 @@
-/** Executes tasks against the tables as they are, and says what would come of it. Changes nothing. */
+/**
+ * Executes tasks against the tables as they are, and says what would come of it. Changes nothing.
+ */
 import { assert } from '../../stdx/index.ts';
 import { isError, OvsdbError, syntaxError } from '../data/error.ts';
 import { serialize } from '../json/serialize.ts';

@@ -1,4 +1,6 @@
-/** The requests that clients make (RFC 7047 §4.1 and the original's additions), each in its words. */
+/**
+ * The requests that clients make (RFC 7047 §4.1 and the original's additions), each in its words.
+ */
 import { isError, OvsdbError, syntaxError } from '../data/error.ts';
 import { isId } from '../data/member-parser.ts';
 import type { Uuid } from '../data/uuid.ts';

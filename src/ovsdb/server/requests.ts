@@ -1,7 +1,7 @@
 /**
  * Whose request is looked at next: one of each session in turn. A session's next one has to wait
- * while answers to it have not left; while its transactions are not confirmed, unless it is one more
- * of the same database, so that answers come in order; and while the database cannot take it.
+ * while answers to it have not left; while its transactions are not confirmed, unless it is one
+ * more of the same database, so that answers come in order; and while the database cannot take it.
  */
 import { assert } from '../../stdx/index.ts';
 import { isError, OvsdbError } from '../data/error.ts';

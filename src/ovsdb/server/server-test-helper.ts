@@ -3,13 +3,13 @@
  * files in `testdata`: a block of commands, "----", what came of them, a blank line. Messages that
  * are sent are shown as `session < message`, members sorted, UUIDs numbered. Commands:
  *
- * database SCHEMA [memory|readonly|waiting]   a new server's database; waiting: confirms at `stored`
+ * database SCHEMA [memory|readonly|waiting]   a new database; waiting: confirms at `stored`
  * session NAME [readonly] [role=R] [id=CN]    connects
  * NAME METHOD PARAMS [id=ID]                  a request; ids count up when none is given
  * NAME raw TEXT | NAME broken                 any message; text that is no JSON
  * NAME notify METHOD PARAMS
  * NAME closes | backlogged | drained
- * stored [N] | refused N [THROUGH]            what the storage has (all when N is absent), or has not
+ * stored [N] | refused N [THROUGH]            what the storage has (without N: all), or has not
  * time MS                                     goes on by so much
  */
 import assert from 'node:assert/strict';

@@ -1,7 +1,7 @@
 /**
- * The life of a transaction: executed ahead of the storage, or waiting for a condition; confirmed or
- * refused by the storage; answered. Every one is answered exactly once, unless its session is gone
- * or has cancelled it; nothing is told to anybody that may still be taken back.
+ * The life of a transaction: executed ahead of the storage, or waiting for a condition; confirmed
+ * or refused by the storage; answered. Every one is answered exactly once, unless its session is
+ * gone or has cancelled it; nothing is told to anybody that may still be taken back.
  */
 import { assert } from '../../stdx/index.ts';
 import { OvsdbError, syntaxError } from '../data/error.ts';
@@ -281,7 +281,9 @@ export class Transactions {
     for (const task of served.waits.takeExpired(nowMs)) this.attempt(task, nowMs);
   }
 
-  /** The notification "cancel". What was executed already is answered as if nothing had been said. */
+  /**
+   * The notification "cancel". What was executed already is answered as if nothing had been said.
+   */
   cancel(session: Session, id: Json): void {
     const task = session.waiting.get(idKey(id));
     if (task === undefined) return;
