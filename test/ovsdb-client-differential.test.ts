@@ -3,10 +3,11 @@
  * standard output, standard error and exit code must be the same to the byte.
  */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lacking, type Ran, until, type Whose, World } from './e2e/ovsdb-programs.ts';
+import { certificatesMissing, makeCertificates } from './ovsdb-peer/certificates.ts';
 import {
   clientOf,
   type Invocation,
@@ -133,6 +134,40 @@ describe('ovsdb-client beside the original', {
       assert.equal(await ask('needs-conversion'), '0 yes\n');
       assert.equal(await ask('convert'), '0 ');
       assert.equal(await ask('needs-conversion'), '0 no\n');
+    }
+  });
+
+  test('over TLS', { skip: certificatesMissing() }, async () => {
+    makeCertificates(world.folder);
+    const files = (names: string): string[] => {
+      const [key, cert, ca] = names.split(' ').map((name) => world.path(name));
+      return ['-p', key, '-c', cert, '-C', ca] as string[];
+    };
+    await world.startServer('theirs', {
+      schemas: [world.path('other-schema')],
+      socket: 'tls.sock',
+      parameters: ['--remote=pssl:0:127.0.0.1', ...files('key.pem chain.pem cacert.pem')],
+    });
+    const log = readFileSync(world.path('tls.sock.log'), 'utf8');
+    const remote = `ssl:127.0.0.1:${/listening on port (\d+)/.exec(log)?.[1]}`;
+    const bootstrap = ['-p', '@/key.pem', '-c', '@/cert.pem', '--bootstrap-ca-cert=@/boot.pem'];
+    for (const options of [
+      files('key.pem cert.pem cacert.pem'),
+      [...files('key.pem cert.pem cacert.pem'), '--ssl-protocols=TLSv1.2'],
+      files('key.pem cert.pem key.pem'),
+      files('nothing cert.pem cacert.pem'),
+      files('cakey.pem cert.pem cacert.pem'),
+      bootstrap,
+      bootstrap,
+    ]) {
+      const ran: Ran[] = [];
+      for (const whose of sides) {
+        const args = ['-vconsole:off', ...options, 'list-dbs', remote];
+        ran.push(
+          await run(whose, { args: args.map((text) => text.replace('boot.pem', `${whose}.pem`)) }),
+        );
+      }
+      assert.deepEqual(ran[1], ran[0], options.join(' '));
     }
   });
 

@@ -1,9 +1,10 @@
 /** The client library against ovsdb-server, the original's and ours. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { connectOvsdb, OvsdbErrorCode } from '../src/client/ovsdb/index.ts';
 import { lacking, until, type Whose, World } from './e2e/ovsdb-programs.ts';
+import { certificatesMissing, makeCertificates } from './ovsdb-peer/certificates.ts';
 
 const schema = {
   name: 'D',
@@ -216,3 +217,41 @@ for (const whose of sides)
     });
     assert.deepEqual(await client.transact([{ op: 'comment', comment: 'still here' }]), [{}]);
   });
+
+for (const whose of sides) {
+  const without = skip || certificatesMissing();
+  test(`over TLS (${whose})`, { skip: without }, async (t) => {
+    const world = new World();
+    t.after(() => world.end());
+    makeCertificates(world.folder);
+    writeFileSync(world.path('D.ovsschema'), JSON.stringify(schema));
+    const files = ['-p', world.path('key.pem'), '-c', world.path('chain.pem')];
+    await world.startServer(whose, {
+      schemas: [world.path('D.ovsschema')],
+      socket: 's',
+      parameters: ['--remote=pssl:0:127.0.0.1', ...files, '-C', world.path('cacert.pem')],
+    });
+    const port = (): string | undefined =>
+      /listening on port (\d+)/.exec(readFileSync(world.path('s.log'), 'utf8'))?.[1];
+    await until(
+      () => port() !== undefined,
+      5000,
+      () => 'it listens nowhere',
+    );
+    const remote = `ssl:127.0.0.1:${port()}`;
+    const tls = {
+      privateKey: world.path('key.pem'),
+      certificate: world.path('cert.pem'),
+      caCert: world.path('cacert.pem'),
+    };
+    await using client = await connectOvsdb({ remote, database: 'D', tls });
+    assert.deepEqual(await client.transact([{ op: 'comment', comment: 'x' }]), [{}]);
+    assert.equal(client.address, remote);
+    const stranger = { ...tls, caCert: world.path('key.pem') };
+    const refused = connectOvsdb({ remote, database: 'D', tls: stranger, connectTimeoutMs: 500 });
+    await assert.rejects(refused, { code: OvsdbErrorCode.connect });
+    await assert.rejects(connectOvsdb({ remote, database: 'D' }), {
+      code: OvsdbErrorCode.address,
+    });
+  });
+}

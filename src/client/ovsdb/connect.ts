@@ -5,10 +5,19 @@
  *     await client.transact([{ op: 'insert', table: 'T', row: { name: 'x' } }]);
  *     for await (const change of client.monitor({ T: true })) …
  */
+import { BACKOFF_MAX_MS, BACKOFF_MIN_MS, noTlsFiles, TlsContext } from '../../io/streams/index.ts';
+import { parseAddress } from './channel.ts';
 import { type ClientOptions, OvsdbClient } from './client.ts';
 import { OvsdbClientError, OvsdbErrorCode } from './errors.ts';
 import type { SchemaShape } from './schema-types.ts';
-import { parseAddress, type TlsOptions } from './stream.ts';
+
+/** Paths of PEM files; they are read again when they change. */
+export interface TlsOptions {
+  readonly privateKey: string;
+  readonly certificate: string;
+  /** Of the authority that the server's certificate must be signed by. */
+  readonly caCert: string;
+}
 
 export interface ConnectOvsdbOptions<S extends SchemaShape = SchemaShape> {
   /** `tcp:HOST[:PORT]`, `ssl:HOST[:PORT]` or `unix:PATH`; of a cluster, several. */
@@ -35,8 +44,6 @@ export interface ConnectOvsdbOptions<S extends SchemaShape = SchemaShape> {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-const BACKOFF_MIN_MS = 1000;
-const BACKOFF_MAX_MS = 8000;
 /** Servers that a client may be told of. */
 const REMOTES_MAX = 64;
 
@@ -70,12 +77,13 @@ function clientOptions(options: ConnectOvsdbOptions<SchemaShape>): ClientOptions
     const message = `there must be 1 to ${REMOTES_MAX} remotes, not ${remotes.length}`;
     throw new OvsdbClientError(OvsdbErrorCode.address, message);
   }
+  const tls = options.tls === undefined ? null : new TlsContext({ ...noTlsFiles, ...options.tls });
   const backoffMinMs = options.backoffMinMs ?? BACKOFF_MIN_MS;
   return {
-    addresses: remotes.map(parseAddress),
+    addresses: remotes.map((remote) => parseAddress(remote, tls)),
     database: options.database,
     leaderOnly: options.leaderOnly ?? true,
-    tls: options.tls ?? null,
+    tls,
     probeMs: options.probeMs ?? null,
     backoffMinMs,
     backoffMaxMs: Math.max(backoffMinMs, options.backoffMaxMs ?? BACKOFF_MAX_MS),

@@ -2,7 +2,7 @@
  * Errors of the OVSDB client. Each carries a stable `code`; whoever gets one of a transaction knows
  * from it whether the transaction may have been executed.
  */
-import { RoundelayError } from '../../io/index.ts';
+import { RoundelayError } from '../../io/streams/index.ts';
 import type { Json } from '../../ovsdb/index.ts';
 
 export const OvsdbErrorCode = {

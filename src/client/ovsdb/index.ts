@@ -1,11 +1,11 @@
 /**
  * The OVSDB client. Reading order: `connect` and `client` (what users call), `link` (one usable
- * connection out of several servers) with `server-watch`, `session` and `stream` (JSON-RPC),
+ * connection out of several servers) with `server-watch`, `session` and `channel` (JSON-RPC),
  * `monitor` with `replica` and `change-queue`, `lock`, `row-values` and `schema-types` (rows as
  * JavaScript and TypeScript have them), `errors`.
  */
 export type { CallOptions, Operation, OvsdbClient } from './client.ts';
-export { type ConnectOvsdbOptions, connectOvsdb } from './connect.ts';
+export { type ConnectOvsdbOptions, connectOvsdb, type TlsOptions } from './connect.ts';
 export {
   OvsdbClientError,
   OvsdbErrorCode,
@@ -22,6 +22,5 @@ export type {
   ValueOf,
   ValuesOf,
 } from './schema-types.ts';
-export type { TlsOptions } from './stream.ts';
 export type { ChangeOf, OvsdbMonitor, RowChangeOf } from './typed-monitor.ts';
 export type { MonitorRequests, TableRequest } from './wanted.ts';

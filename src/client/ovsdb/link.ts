@@ -5,6 +5,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type ActiveTarget,
+  needsProbes,
+  PROBE_INTERVAL_MS,
+  type TlsContext,
+} from '../../io/streams/index.ts';
+import {
   isError,
   type Json,
   type JsonArray,
@@ -13,16 +19,16 @@ import {
   type Schema,
   schemasEqual,
 } from '../../ovsdb/index.ts';
+import { Channel } from './channel.ts';
 import { abortError, OvsdbClientError, OvsdbErrorCode, OvsdbRequestError } from './errors.ts';
 import { objection, type ServerStatus, ServerWatch, STATUS_COLUMNS } from './server-watch.ts';
 import { Session } from './session.ts';
-import { type Address, Stream, type TlsOptions } from './stream.ts';
 
 export interface LinkOptions {
-  readonly addresses: readonly Address[];
+  readonly addresses: readonly ActiveTarget[];
   readonly database: string;
   readonly leaderOnly: boolean;
-  readonly tls: TlsOptions | null;
+  readonly tls: TlsContext | null;
   /** Without a sign of life for so long, a server is asked for one; `null`: 5000, Unix sockets 0. */
   readonly probeMs: number | null;
   /** Between two rounds of attempts: the first, and the longest. */
@@ -39,7 +45,6 @@ export interface LinkUser {
   notification(method: string, params: JsonArray): void;
 }
 
-const PROBE_MS = 5000;
 const SERVER_MONITOR = 'server';
 const BACKOFF_DOUBLINGS_MAX = 16;
 
@@ -52,7 +57,7 @@ export class Link {
   readonly #options: LinkOptions;
   readonly #user: LinkUser;
   readonly #closing: AbortController = new AbortController();
-  #addresses: readonly Address[] = [];
+  #addresses: readonly ActiveTarget[] = [];
   #addressText: string = '';
   #attempts: number = 0;
   /** When the last connection was taken into use, ms. */
@@ -134,7 +139,7 @@ export class Link {
 
   async #run(): Promise<void> {
     while (!this.isClosed) {
-      const address = this.#addresses[this.#attempts % this.#addresses.length] as Address;
+      const address = this.#addresses[this.#attempts % this.#addresses.length] as ActiveTarget;
       this.#attempts += 1;
       try {
         const reason = await this.#use(address);
@@ -158,7 +163,7 @@ export class Link {
   }
 
   /** Connects and stays for as long as it lasts; resolves with the reason of its end. */
-  async #use(address: Address): Promise<string> {
+  async #use(address: ActiveTarget): Promise<string> {
     const { attemptMs, tls, probeMs } = this.#options;
     let session: Session | null = null;
     const ended = Promise.withResolvers<string>();
@@ -170,15 +175,15 @@ export class Link {
       },
     };
     const { signal } = this.#closing;
-    const stream = await Stream.open(address, tls, attemptMs, events, signal);
+    const channel = await Channel.open(address, tls, attemptMs, events, signal);
     const watch = new ServerWatch(this.#options.database);
-    session = new Session(stream, {
+    session = new Session(channel, {
       notification: (method, params) =>
         this.#notification(session as Session, watch, method, params),
     });
     const closing = (): void => session?.close('the client is closed');
     signal.addEventListener('abort', closing, { once: true });
-    session.probe(probeMs ?? (address.kind === 'unix' ? 0 : PROBE_MS));
+    session.probe(probeMs ?? (needsProbes(address.text) ? PROBE_INTERVAL_MS : 0));
     const limit = AbortSignal.timeout(attemptMs);
     const tooLate = (): void => session?.close(`not ready within ${attemptMs} ms`);
     limit.addEventListener('abort', tooLate, { once: true });
@@ -201,7 +206,7 @@ export class Link {
     }
   }
 
-  #accept(address: Address, session: Session, schema: Schema): void {
+  #accept(address: ActiveTarget, session: Session, schema: Schema): void {
     // The next server after this one is another.
     const at = this.#addresses.indexOf(address) + 1;
     this.#addresses = [...this.#addresses.slice(at), ...this.#addresses.slice(0, at)];
@@ -303,7 +308,7 @@ function schemaOf(json: Json): Schema {
   throw new OvsdbClientError(OvsdbErrorCode.protocol, `the schema cannot be read: ${schema}`);
 }
 
-function shuffled(addresses: readonly Address[]): readonly Address[] {
+function shuffled(addresses: readonly ActiveTarget[]): readonly ActiveTarget[] {
   return addresses
     .map((address) => ({ address, place: Math.random() }))
     .sort((a, b) => a.place - b.place)

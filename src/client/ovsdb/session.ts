@@ -10,8 +10,8 @@ import {
   memberOf,
   serialize,
 } from '../../ovsdb/index.ts';
+import type { Channel } from './channel.ts';
 import { OvsdbClientError, OvsdbErrorCode, OvsdbRequestError } from './errors.ts';
-import type { Stream } from './stream.ts';
 
 export interface SessionEvents {
   notification(method: string, params: JsonArray): void;
@@ -33,7 +33,7 @@ interface Waiting {
 const ignored: Reply = { resolve: () => {}, reject: () => {} };
 
 export class Session {
-  readonly #stream: Stream;
+  readonly #channel: Channel;
   readonly #events: SessionEvents;
   readonly #waiting: Map<number, Waiting> = new Map();
   #nextId: number = 1;
@@ -42,8 +42,8 @@ export class Session {
   #probing: boolean = false;
   #probeTimer: NodeJS.Timeout | null = null;
 
-  constructor(stream: Stream, events: SessionEvents) {
-    this.#stream = stream;
+  constructor(channel: Channel, events: SessionEvents) {
+    this.#channel = channel;
     this.#events = events;
   }
 
@@ -93,7 +93,7 @@ export class Session {
     }
     const id = this.#nextId++;
     this.#waiting.set(id, { method, reply });
-    this.#stream.send({ id, method, params });
+    this.#channel.send({ id, method, params });
     return id;
   }
 
@@ -109,7 +109,7 @@ export class Session {
   }
 
   notify(method: string, params: JsonArray): void {
-    if (this.#closedReason === null) this.#stream.send({ id: null, method, params });
+    if (this.#closedReason === null) this.#channel.send({ id: null, method, params });
   }
 
   received(json: Json): void {
@@ -131,7 +131,7 @@ export class Session {
 
   close(reason: string): void {
     this.closed(reason);
-    this.#stream.close(reason);
+    this.#channel.close(reason);
   }
 
   /** Why the server is not to be listened to any more; `null`: it is. */
@@ -143,8 +143,8 @@ export class Session {
       const params = memberOf(json, 'params') ?? null;
       if (!isArray(params)) return `the parameters of ${method} are not an array`;
       if (id === null) this.#events.notification(method, params);
-      else if (method === 'echo') this.#stream.send({ id, result: params, error: null });
-      else this.#stream.send({ id, result: null, error: 'unknown method' });
+      else if (method === 'echo') this.#channel.send({ id, result: params, error: null });
+      else this.#channel.send({ id, result: null, error: 'unknown method' });
       return null;
     }
     const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined;

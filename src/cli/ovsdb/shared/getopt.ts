@@ -73,7 +73,7 @@ class Reader implements CommandLine {
   #long(word: string): void {
     const equals = word.indexOf('=');
     const name = equals === -1 ? word : word.slice(0, equals);
-    const option = this.#find(name);
+    const option = this.#find(name, word);
     if (option === null) return;
     const given = equals === -1 ? null : word.slice(equals + 1);
     if (given !== null && option.argument === 'none') {
@@ -87,17 +87,17 @@ class Reader implements CommandLine {
     this.#takeNext(option, `option '--${option.name}' requires an argument`);
   }
 
-  #find(name: string): LongOption | null {
+  #find(name: string, word: string): LongOption | null {
     const exact = this.#longOptions.find((option) => option.name === name);
     if (exact !== undefined) return exact;
     const candidates = this.#longOptions.filter((option) => option.name.startsWith(name));
     if (candidates.length === 1) return candidates[0];
     if (candidates.length === 0) {
-      this.#refuse(`unrecognized option '--${name}'`);
+      this.#refuse(`unrecognized option '--${word}'`);
       return null;
     }
     const names = candidates.map((option) => ` '--${option.name}'`).join('');
-    this.#refuse(`option '--${name}' is ambiguous; possibilities:${names}`);
+    this.#refuse(`option '--${word}' is ambiguous; possibilities:${names}`);
     return null;
   }
 
