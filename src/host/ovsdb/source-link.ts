@@ -1,6 +1,6 @@
 /**
- * The connection to a server whose database is copied or relayed here: feeds a `Backup` or a `Relay`
- * with what comes, and does what it wants done.
+ * The connection to a server whose database is copied or relayed here: feeds a `Backup` or a
+ * `Relay` with what comes, and does what it wants done.
  */
 import {
   ActiveStream,

@@ -26,7 +26,7 @@ import { OvsdbServer } from './ovsdb-server.ts';
 import { createOvsdbFile } from './storage/index.ts';
 
 export interface StartOvsdbOptions {
-  /** As RFC 7047 §3.2 writes schemas: an object, or its text. Not needed for a file that exists. */
+  /** An object as in RFC 7047 §3.2, or its text. Not needed for a file that exists. */
   readonly schema?: Json | string;
   /** Keeps the database in this file, which is made if it does not exist. */
   readonly file?: string;
