@@ -62,7 +62,7 @@ test('values may be nested as deep as the original takes them, and no deeper', {
   }
 });
 
-/** Two servers and the sessions on them; ended and begun anew when the original has ended itself. */
+/** Two servers and the sessions on them; begun anew when the original has ended itself. */
 class Pair {
   readonly sides: readonly [Side, Side];
   readonly players: readonly [Player, Player];
