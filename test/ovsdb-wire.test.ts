@@ -1,6 +1,6 @@
 /**
- * The same bytes to the real ovsdb-server and to ours, by sockets: several sessions with monitors of
- * all kinds, locks, waits and nonsense get the same frames, but for what `allowances` lists.
+ * The same bytes to the real ovsdb-server and to ours, by sockets: several sessions with monitors
+ * of all kinds, locks, waits and nonsense get the same frames, but for what `allowances` lists.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
