@@ -3,8 +3,8 @@
  *
  *   node scripts/ovsdb-bench.ts [--rounds 3] [--only one-shot,mutate-1,…] [--json]
  *
- * Figures are rates or times of both and their ratio; the wanted ratio stands beside it. A figure by
- * itself says nothing: the load generator shares the cores.
+ * Figures are rates or times of both and their ratio; the wanted ratio stands beside it. A figure
+ * by itself says nothing: the load generator shares the cores.
  */
 import { parseArgs } from 'node:util';
 import { type Case, cases, type Figure } from './ovsdb-bench-cases.ts';

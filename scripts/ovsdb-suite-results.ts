@@ -1,4 +1,7 @@
-/** Lists and results of the original's test suite as text, and how they compare with what is known. */
+/**
+ * Lists and results of the original's test suite as text, and how they compare with what is
+ * known.
+ */
 
 export interface SuiteTest {
   readonly number: number;

@@ -1,15 +1,15 @@
 /**
  * The original's own test suite through our executables. Takes the path of a finished userspace
- * build of Open vSwitch, made elsewhere as its documentation says (TLS tests need `make check-...`'s
- * certificates: `make tests/testpki-cacert.pem` and its like):
+ * build of Open vSwitch, made elsewhere as its documentation says; the TLS tests need its test
+ * certificates (`make tests/testpki-cacert.pem` and the like):
  *
- *   node scripts/ovsdb-suite.ts --checkout PATH [--groups tool,server,...] [--tests 1500-1600,1700]
- *     [--programs server,tool,client] [--jobs 4] [--original] [--accept]
+ *   node scripts/ovsdb-suite.ts --checkout PATH [--groups tool,server,...]
+ *     [--tests 1500-1600,1700] [--programs server,tool,client] [--jobs 4] [--original] [--accept]
  *
  * Executables of ours named ovsdb-server, ovsdb-tool, ovsdb-client stand first in AUTOTEST_PATH.
- * The failing tests are compared with test/fixtures/ovsdb-suite.json, a reason each: a failure that
- * is not there, and an entry that no longer fails, end with code 1. `--accept` writes the file anew,
- * keeping reasons; `--original` runs the checkout's own programs, to know the suite itself.
+ * The failing tests are compared with test/fixtures/ovsdb-suite.json, a reason each: a failure
+ * that is not there, and an entry that no longer fails, end with code 1. `--accept` writes the file
+ * anew, keeping reasons; `--original` runs the checkout's own programs, to know the suite itself.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -42,7 +42,7 @@ const expectedPath = join(root, 'test/fixtures/ovsdb-suite.json');
 if (values.checkout === undefined) throw new Error('--checkout PATH: a finished build is needed');
 const checkout = resolve(values.checkout);
 
-/** `ovsdb-server` and so on, in a folder of their own: what is not asked for stays the original's. */
+/** Our programs in a folder of their own: what is not asked for stays the original's. */
 function substitutes(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ovsdb-suite-'));
   for (const name of values.programs.split(',')) {

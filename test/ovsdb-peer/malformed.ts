@@ -1,6 +1,6 @@
 /**
- * Whole messages that are no JSON, or none that a server may get: the original closes the connection
- * over each.
+ * Whole messages that are no JSON, or none that a server may get: the original closes the
+ * connection over each.
  */
 const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 

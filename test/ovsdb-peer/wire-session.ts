@@ -1,6 +1,6 @@
 /**
- * One connection to an OVSDB server: bytes out, frames in. `sync` asks for an echo and so knows when
- * everything that the server had to say before has arrived.
+ * One connection to an OVSDB server: bytes out, frames in. `sync` asks for an echo and so knows
+ * when everything that the server had to say before has arrived.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
