@@ -16,6 +16,8 @@ var NODE_MAJOR_MIN = 24;
 /* The same number as `nodeTooOld` in src/cli/exit-codes.ts, which no old Node could load. */
 var EXIT_NODE_TOO_OLD = 3;
 var PARENT_PIPE = 'ROUNDELAY_PARENT_PIPE';
+/* As it was typed, for hints; those whom this process starts give the same. */
+var CALLED = 'ROUNDELAY_CALLED';
 
 var root = path.dirname(__dirname);
 var source = path.join(root, 'src', 'cli', 'main.ts');
@@ -28,6 +30,7 @@ function run() {
   var nodeModule = require('module');
   if (nodeModule.enableCompileCache) nodeModule.enableCompileCache();
   if (process.env[PARENT_PIPE]) watchParent(Number(process.env[PARENT_PIPE]));
+  if (!process.env[CALLED]) process.env[CALLED] = process.argv[1];
   require(checkout ? source : path.join(root, 'dist', 'cli', 'main.js'));
 }
 
@@ -52,6 +55,7 @@ function handOver() {
   if (!checkout || !fs.existsSync(newer) || process.env[PARENT_PIPE]) return refuse();
   var environment = Object.assign({}, process.env);
   environment[PARENT_PIPE] = '3';
+  environment[CALLED] = environment[CALLED] || process.argv[1];
   var child = require('child_process').spawn(newer, [__filename].concat(process.argv.slice(2)), {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: environment,

@@ -12,6 +12,7 @@ import { ExitCode } from './exit-codes.ts';
 import { openLog } from './log.ts';
 import { CliError, explain } from './problem.ts';
 import { PORT_DEFAULT, REPLICAS_MAX } from './replicas.ts';
+import { asCalled } from './shared/called.ts';
 import { serve } from './shared/serve.ts';
 
 const DIRECTORY_DEFAULT = './data';
@@ -152,7 +153,7 @@ function tellDeath(
   ports: readonly number[],
 ): void {
   const file = relative(process.cwd(), `${directory}/0_${replica}.roundelay`);
-  const again = `roundelay start --addresses=${ports.join(',')} ${file}`;
+  const again = asCalled(`roundelay start --addresses=${ports.join(',')} ${file}`);
   process.stderr.write(`[${replica}] ended with ${signal ?? code}; start it again: ${again}\n`);
 }
 

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { clusterId, integer, usage } from './arguments.ts';
 import { explain } from './problem.ts';
 import { exampleAddresses, REPLICAS_MAX } from './replicas.ts';
+import { asCalled } from './shared/called.ts';
 
 interface Options {
   cluster?: bigint;
@@ -49,7 +50,8 @@ async function run(path: string, options: Options): Promise<void> {
     const made = await formatLedger({ path, cluster, replica, replicaCount, development });
     const mebibytes = (made.sizeBytes / 1_048_576).toFixed(1);
     console.log(`formatted ${path}: cluster ${cluster}, replica ${replica}, ${mebibytes} MiB`);
-    console.log(`start it: roundelay start --addresses=${exampleAddresses(replicaCount)} ${path}`);
+    const start = `roundelay start --addresses=${exampleAddresses(replicaCount)} ${path}`;
+    console.log(asCalled(`start it: ${start}`));
   } catch (error) {
     throw explain(error, { command: 'format', file: path });
   }

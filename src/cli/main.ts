@@ -5,6 +5,7 @@
 import type { Command } from 'commander';
 import { printable } from '../io/log.ts';
 import { ExitCode, exitCodeTexts } from './exit-codes.ts';
+import { asCalled } from './shared/called.ts';
 
 interface CommandEntry {
   readonly name: string;
@@ -180,7 +181,7 @@ async function report(error: unknown, command: string | null): Promise<number> {
 }
 
 function fail(message: string, exitCode: ExitCode): ExitCode {
-  process.stderr.write(`error: ${printable(message.replaceAll('\n', ' '))}\n`);
+  process.stderr.write(`error: ${printable(asCalled(message).replaceAll('\n', ' '))}\n`);
   return exitCode;
 }
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { clusterId, integer, usage } from './arguments.ts';
 import { explain } from './problem.ts';
 import { REPLICAS_MAX } from './replicas.ts';
+import { asCalled } from './shared/called.ts';
 
 interface Options {
   cluster: bigint;
@@ -65,7 +66,7 @@ async function run(path: string, options: Options): Promise<void> {
     console.log(
       `recovered ${path}: cluster ${cluster}, replica ${replica}, view ${made.view}, ${mebibytes} MiB`,
     );
-    console.log(`start it: roundelay start --addresses=${options.addresses} ${path}`);
+    console.log(asCalled(`start it: roundelay start --addresses=${options.addresses} ${path}`));
   } catch (error) {
     const { addresses } = options;
     throw explain(error, { command: 'recover', file: path, addresses, cluster });

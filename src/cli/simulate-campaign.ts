@@ -10,6 +10,7 @@ import type {
 import type { FailureCode } from '../sim/index.ts';
 import { ExitCode } from './exit-codes.ts';
 import { CliError } from './problem.ts';
+import { asCalled } from './shared/called.ts';
 import { openProgress } from './shared/progress.ts';
 import { worstExit } from './simulation-exit.ts';
 
@@ -61,7 +62,7 @@ export function printFailure(
   const [first = ''] = (failure?.message ?? '').split('\n');
   print(`FAIL seed ${seed} (${replicaCount} replicas, ${topology}, ${machine}): ${first}`);
   print(`hash ${hash}`);
-  print(`  ${command}`);
+  print(`  ${asCalled(command)}`);
 }
 
 export function failed(runs: number, failures: readonly FailureCode[]): CliError {
