@@ -32,6 +32,18 @@ const cases: readonly (readonly [
   ],
   ['leads', { term: 3 }, 'this replica was elected in term 3'],
   [
+    'replica-replaced',
+    { replica: 1 },
+    'replica 1 has another data file than before, which was not made by `roundelay recover`: ' +
+      'it is not counted',
+  ],
+  [
+    'replica-replaced',
+    { replica: 1, engine: 'raft' },
+    'replica 1 has another data file than before, so it may have forgotten what it promised: ' +
+      'it is not heard, and must be ended until its own file is back',
+  ],
+  [
     'truncate',
     { index: 5, end: 8 },
     'operations 5 to 7 of this log were never committed, and give way to those of the leader',

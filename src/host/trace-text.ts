@@ -34,8 +34,11 @@ const sentences: { readonly [event: string]: (fields: TraceFields) => string } =
   'recovering-head': () =>
     'this replica does not know how its log ended, and votes for nothing until a primary tells it',
   'replica-replaced': (fields) =>
-    `replica ${fields['replica']} has another data file than before, which was not made by ` +
-    '`roundelay recover`: it is not counted',
+    `replica ${fields['replica']} has another data file than before` +
+    (fields['engine'] === 'raft'
+      ? ', so it may have forgotten what it promised: it is not heard, and must be ended until ' +
+        'its own file is back'
+      : ', which was not made by `roundelay recover`: it is not counted'),
   'peer-diverged': (fields) =>
     `replica ${fields['replica']} differs from this one, and has to stop`,
   sync: (fields) =>

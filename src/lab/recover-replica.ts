@@ -53,6 +53,7 @@ export async function recoverReplica(options: RecoverOptions): Promise<Recovered
   if (existsSync(path)) throw new DataFileExistsError(path);
   refuseSmall(addresses.length);
   const reports = await Promise.all(addresses.map((address) => report(address, cluster)));
+  refuseRaft(reports, addresses);
   refuseRunning(reports[replica], replica, addresses[replica]);
   refuseOther(reports, addresses);
   const { view, bodySizeMax } = await commitPipeline(options, reports);
@@ -78,6 +79,23 @@ function refuseSmall(replicaCount: number): void {
     'of two replicas both are needed to commit anything, so the one that is left cannot vouch for ' +
       'what the lost one had acknowledged: the lost file itself has to come back, or a copy that ' +
       'was made after its replica had stopped for the last time; an older one is not safe',
+  );
+}
+
+/**
+ * Raft knows no replica that has forgotten, and its votes count at once: a new file could give a
+ * vote a second time, or be elected without what the lost one had acknowledged.
+ */
+function refuseRaft(
+  reports: readonly (ReplicaReport | null)[],
+  addresses: readonly Address[],
+): void {
+  const index = reports.findIndex((one) => one?.['engine'] === 'raft');
+  if (index < 0) return;
+  throw new RecoverRefusedError(
+    `the replica at ${addressText(addresses[index])} runs engine raft, where a lost file cannot be ` +
+      'made again: put back the lost file itself, or a copy that was made after its replica had ' +
+      'stopped for the last time; until then go on without it',
   );
 }
 

@@ -54,7 +54,8 @@ export class Links {
     const isMet = !isZero(peer.id, 0, 16);
     peer.isStranger = isMet && !bytesEqual(peer.id, 0, replicaId, 0, 16);
     if (peer.isStranger) {
-      outbox.trace('error', 'replica-replaced', { replica, replicaId: toHex(replicaId) });
+      const fields = { engine: 'raft', replica, replicaId: toHex(replicaId) };
+      outbox.trace('error', 'replica-replaced', fields);
       return;
     }
     peer.id.set(replicaId);
