@@ -17,6 +17,11 @@ export interface Engine {
 /** An engine that replicates: VSR's `Replica`, Raft's `RaftReplica`. */
 export interface ReplicaEngine extends Engine {
   status(): EngineStatus;
+  /**
+   * It is about to be stopped: one that leads may ask another to, and goes on for as long as it is
+   * stepped. As {@link Engine.step}; an engine that has no such way leaves it out.
+   */
+  handOver?(now: Instant): readonly Effect[];
   /** At the end of a life: gives back every message that the replica holds. */
   releaseMessages(): void;
 }

@@ -17,6 +17,7 @@ import type {
   Event,
   HaltCode,
   Instant,
+  ReplicaEngine,
   StorageError,
   TimerName,
 } from '../engine/index.ts';
@@ -93,6 +94,17 @@ export class Driver implements ClientHandler, PeerHandler {
     this.#deliver({ type: 'open' });
   }
 
+  /** It will be stopped: the engine may give up its office first, if it has one. */
+  handOver(engine: ReplicaEngine): void {
+    assert(!this.#isPumping, 'Driver: entered twice');
+    // One that is recorded is known by another face, and ends without.
+    if (this.#isStopped || !this.#isReady || this.#engine !== engine) return;
+    this.#isPumping = true;
+    this.#carryOut((now) => engine.handOver?.(now) ?? []);
+    this.#isPumping = false;
+    this.#pump();
+  }
+
   /** Ends it: nothing is stepped afterwards, and what waits is dropped. */
   stop(): void {
     if (this.#isStopped) return;
@@ -158,10 +170,14 @@ export class Driver implements ClientHandler, PeerHandler {
   }
 
   #step(engine: Engine, event: Event): void {
+    this.#carryOut((now) => engine.step(event, now));
+  }
+
+  #carryOut(step: (now: Instant) => readonly Effect[]): void {
     const { now, listener } = this.#options;
     try {
       const instant = now();
-      for (const effect of engine.step(event, instant)) {
+      for (const effect of step(instant)) {
         if (this.#isStopped || this.#engine === null) this.#dropEffect(effect);
         else this.#execute(effect, instant);
       }

@@ -5,7 +5,7 @@
  * peers dialled. In a cluster ready does not mean that anything can be committed: clients are
  * accepted whatever the role, and the engine decides what they are told.
  */
-
+import { setTimeout } from 'node:timers/promises';
 import {
   type ConnectionId,
   type Effect,
@@ -86,6 +86,9 @@ export interface ServerObserver {
 /** Strangers can provoke warnings; an error that lasts is told again and again. */
 const WARN_INTERVAL_MS = 1_000;
 const ERROR_INTERVAL_MS = 30_000;
+/** Of a leader that ends, for another to lead; and how often it looks. */
+const HAND_OVER_MS = 500;
+const HAND_OVER_LOOK_MS = 2;
 /** Of what is there, this much is left to code, tables and the rest of the machine, bytes. */
 const MEMORY_BESIDE_POOL = 100 * 1_048_576;
 
@@ -251,6 +254,7 @@ export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = 
 
   async #end(): Promise<void> {
     this.#warmUp?.stop();
+    if (this.#mayHandOver) await this.#handOver();
     this.#driver.stop();
     this.#recorder?.close();
     this.#quorum.stop();
@@ -259,6 +263,26 @@ export class ReplicaServer<M extends Machine = Ledger, S extends EngineStatus = 
     await this.#home.close();
     this.#life.engine.releaseMessages();
     this.#ended.resolve(this.#halted);
+  }
+
+  get #mayHandOver(): boolean {
+    const { engine } = this.#life;
+    return engine.handOver !== undefined && engine.status().role === 'primary';
+  }
+
+  /** Whoever leads asks another to, and waits until that one does, or for a moment. */
+  async #handOver(): Promise<void> {
+    const { engine } = this.#life;
+    // Perhaps in the middle of a step.
+    await setTimeout(0);
+    this.#driver.handOver(engine);
+    const endMs = performance.now() + HAND_OVER_MS;
+    while (performance.now() < endMs && !this.#driver.isStopped) {
+      const { role, connected, quorum } = engine.status();
+      // Nobody leads from the moment it gives up to that at which it hears of another.
+      if (role !== 'view-change' || connected < quorum) return;
+      await setTimeout(HAND_OVER_LOOK_MS);
+    }
   }
 
   /** A new engine over what is in memory and in the file now. */

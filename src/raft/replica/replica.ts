@@ -90,15 +90,31 @@ export class RaftReplica implements ReplicaEngine {
   }
 
   step(event: Event, now: Instant): readonly Effect[] {
-    const { outbox, pool, dialect, deadlines } = this.#parts;
+    const { outbox, pool } = this.#parts;
     outbox.begin(now);
     if (outbox.halted) {
       if ('message' in event) pool.release(event.message);
       return outbox.effects();
     }
+    return this.#run(() => this.#on(event));
+  }
+
+  /** A leader asks whoever has the most of the log to lead; nothing depends on its working. */
+  handOver(now: Instant): readonly Effect[] {
+    const { outbox, core } = this.#parts;
+    outbox.begin(now);
+    if (outbox.halted || !core.isOpen || !core.inside.member.isLeader) return outbox.effects();
+    return this.#run(() => {
+      core.push({ type: 'transfer', command: 0, target: null, reason: 'stopping' });
+    });
+  }
+
+  /** A step: `begin` brings what happens. */
+  #run(begin: () => void): readonly Effect[] {
+    const { outbox, dialect, deadlines } = this.#parts;
     this.#isTurn = false;
-    dialect.tick(Math.floor(now.monoNs / NS_PER_MS));
-    this.#on(event);
+    dialect.tick(Math.floor(outbox.now.monoNs / NS_PER_MS));
+    begin();
     this.#advance();
     this.#write();
     dialect.endTurn();
