@@ -23,7 +23,7 @@ import { Compose } from './compose.ts';
 import { Judge } from './judge.ts';
 import type { Members } from './members.ts';
 import { BUDGET_BITS, BUDGET_MAX, BUDGETS_MAX, type Budget } from './subject.ts';
-import { tellSchedule } from './tell.ts';
+import { type Made, tellSchedule } from './tell.ts';
 import { Visited } from './visited.ts';
 import { EXTRA_WORDS, Ways, Worlds } from './worlds.ts';
 
@@ -32,6 +32,11 @@ export interface Limits {
   readonly worldsMax?: number;
   /** Moves in a row. */
   readonly depthMax?: number;
+  /**
+   * Of the members of worlds in which nothing is on its way, of those that differ, every so
+   * many-th are left in peace, to see whether they come to do what they are for. Default 0: none.
+   */
+  readonly restEvery?: number;
   /** Told after every depth: how many worlds are that deep, and how many there are so far. */
   readonly onDepth?: (depth: number, worlds: number, distinct: number) => void;
 }
@@ -52,6 +57,9 @@ export interface Exploration {
   /** Different states of members, and letters. */
   readonly states: number;
   readonly letters: number;
+  /** Different members of worlds in which nothing is on its way; how many were left in peace. */
+  readonly quiet: number;
+  readonly rested: number;
   /** Moves that engines have really made. */
   readonly movesMade: number;
   /** Moves that were made at the end of two ways and compared. */
@@ -81,6 +89,8 @@ class Search<M, F, S, G> {
   #transitions: number = 0;
   #depth: number = 0;
   #violation: Violation | null = null;
+  readonly #quiet: Set<string> = new Set();
+  #rested: number = 0;
   // The world that is being looked at.
   #world: number = 0;
   #words: Int32Array = new Int32Array(0);
@@ -128,6 +138,8 @@ class Search<M, F, S, G> {
       depth: this.#depth,
       states: this.#members.stateCount,
       letters: this.#members.letterCount,
+      quiet: this.#quiet.size,
+      rested: this.#rested,
       movesMade: this.#members.movesMade,
       doubted: this.#members.doubted,
       isExhausted: !isStopped && this.#violation === null,
@@ -156,9 +168,28 @@ class Search<M, F, S, G> {
     this.#words = words;
     this.#from = from;
     this.#to = to;
+    this.#rest();
     for (let member = 0; member < this.#count; member++) this.#choose(member);
     if (this.#members.subject.slowLinks < 0) this.#takeAny();
     else this.#takeFast();
+  }
+
+  /** Where nothing is on its way: whether it would come to do what it is for. */
+  #rest(): void {
+    const { restEvery = 0 } = this.#limits;
+    if (this.#members.subject.rest === undefined) return;
+    if (restEvery === 0 || this.#to > this.#from + this.#count + EXTRA_WORDS) return;
+    const states = [...this.#words.subarray(this.#from, this.#from + this.#count)];
+    for (const state of states) {
+      if (this.#members.choices(state).some(({ budget }) => budget < 0)) return;
+    }
+    const key = states.join();
+    if (this.#quiet.has(key)) return;
+    this.#quiet.add(key);
+    if ((this.#quiet.size - 1) % restEvery !== 0) return;
+    this.#rested++;
+    const problem = this.#members.rest(states);
+    if (problem !== null) this.#violation = { problem, schedule: this.#tell() };
   }
 
   /** What a member may do by itself. */
@@ -242,7 +273,7 @@ class Search<M, F, S, G> {
     if (witness < 0) problem ??= this.#judge.problem(witness);
     if (isChanged) problem ??= this.#judge.disagreement(words, this.#count, member);
     if (problem === null) this.#arrive(member, move, length);
-    else this.#violation = { problem, schedule: this.#tell(member, move) };
+    else this.#violation = { problem, schedule: this.#tell({ member, move }) };
   }
 
   /** At the composed world. */
@@ -260,8 +291,16 @@ class Search<M, F, S, G> {
     return this.#words[this.#from + member - 1] === this.#begin[member - 1];
   }
 
-  #tell(member: number, move: number): string[] {
-    const moves = [...this.#ways.to(this.#world), { member, move }];
+  /** The way to the world that is being looked at, and on. */
+  #tell(...next: readonly Made[]): string[] {
+    const moves = [...this.#ways.to(this.#world), ...next];
+    for (let member = 0; member < this.#count; member++) {
+      const own = moves.filter((made) => made.member === member && made.move >= 0);
+      this.#members.confirm(
+        member,
+        own.map(({ move }) => move),
+      );
+    }
     return tellSchedule(this.#members, this.#begin, moves);
   }
 }

@@ -178,6 +178,19 @@ export class Members<M, F, S, G> {
   }
 
   #run(live: Live<M, F, S>, state: number, member: number, move: number): Step {
+    return this.#try(live, state, member, move, (after) =>
+      this.#keep(live, after, member, { parent: state, move }),
+    );
+  }
+
+  /** `number`: of the state whose text is `after`. */
+  #try(
+    live: Live<M, F, S>,
+    state: number,
+    member: number,
+    move: number,
+    number: (after: string) => number,
+  ): Step {
     let outcome: Outcome<M, F>;
     let after: string;
     this.movesMade++;
@@ -191,9 +204,8 @@ export class Members<M, F, S, G> {
     const sent = outcome.sent.map(({ to, message }) => this.#post(member, to, message));
     const text = outcome.facts.map((fact) => this.subject.factText(fact)).join('\n');
     const facts = this.#facts.add(text, () => outcome.facts);
-    const next = this.#keep(live, after, member, { parent: state, move });
     const cut = outcome.cut.reduce((bits, from) => bits | (1 << from), 0);
-    return { state: next, sent, cut, facts, problem: null };
+    return { state: number(after), sent, cut, facts, problem: null };
   }
 
   #fail(state: number, other: Way, move: number): never {
@@ -206,6 +218,38 @@ export class Members<M, F, S, G> {
     return this.#wayTo(way)
       .map((move) => this.describeMove(move))
       .join('; ');
+  }
+
+  /**
+   * Makes all moves of one member in a row, as in a schedule, and fails unless they come to what
+   * was looked up: what a search has found is nothing that only the table says.
+   */
+  confirm(member: number, moves: readonly number[]): void {
+    const live = this.subject.create(member);
+    const known = (text: string): number =>
+      this.#states.add(`${member} ${text}`, () => {
+        throw new Error('a schedule comes to a state that was never seen');
+      });
+    let state = known(live.text());
+    for (const move of moves) {
+      const step = this.step(state, move);
+      const found = this.#try(live, state, member, move, known);
+      if (!isSame(found, step)) throw new Error(`it is not so: ${this.describeMove(move)}`);
+      if (found.problem !== null) return;
+      state = step.state;
+    }
+    live.close();
+  }
+
+  /** Whether members in these states come to do what they are for, once all is well. */
+  rest(states: readonly number[]): string | null {
+    const lives = states.map((state) => {
+      const { member, way } = this.#states.at(state);
+      return this.#repeat(member, way);
+    });
+    const problem = this.subject.rest?.(lives) ?? null;
+    if (problem === null) for (const live of lives) live.close();
+    return problem;
   }
 
   describeMove(id: number): string {

@@ -60,9 +60,10 @@ export const BUDGET_BITS = 3;
 export const BUDGET_MAX = 7;
 
 /**
- * `M`: messages, `F`: facts, `S`: what others may know of a member, `G`: what has been witnessed.
+ * `M`: messages, `F`: facts, `S`: what others may know of a member, `G`: what has been witnessed,
+ * `L`: members that run.
  */
-export interface Subject<M, F, S, G> {
+export interface Subject<M, F, S, G, L extends Live<M, F, S> = Live<M, F, S>> {
   /** Names of the members, in order. */
   readonly members: readonly string[];
   readonly budgets: readonly Budget[];
@@ -76,7 +77,7 @@ export interface Subject<M, F, S, G> {
   readonly isOrdered: boolean;
   /** The end of a session, as the receiver finds it: what was sent before may be lost. */
   isEnd(message: M): boolean;
-  create(member: number): Live<M, F, S>;
+  create(member: number): L;
   /**
    * Never again will this message do anything to a member in this state or a later one. That it
    * does nothing now is seen to by others.
@@ -95,4 +96,9 @@ export interface Subject<M, F, S, G> {
   agreeKey(member: S): string;
   /** What must hold between any two members at any time; a text: what is wrong. */
   agree(a: S, b: S): string | null;
+  /**
+   * From here on all is well: whether all members come to do what they are for; a text: what is
+   * wrong. They are spent.
+   */
+  rest?(members: readonly L[]): string | null;
 }
