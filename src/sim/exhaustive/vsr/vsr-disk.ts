@@ -1,6 +1,6 @@
 /**
- * The data file of a replica, and the writes that are on their way to it. All writes of one slot, or
- * of the superblock, belong together and are done together.
+ * The data file of a replica, and the writes that are on their way to it. All writes of one slot,
+ * or of the superblock, belong together and are done together.
  */
 import { SECTOR_SIZE } from '../../../engine/index.ts';
 import { assert } from '../../../stdx/index.ts';

@@ -1,6 +1,6 @@
 /**
- * What repair keeps to itself: whom it has asked for what, how fast it takes each replica to be, and
- * what has come that it could not believe.
+ * What repair keeps to itself: whom it has asked for what, how fast it takes each replica to be,
+ * and what has come that it could not believe.
  */
 import type { TraceValue } from '../../../engine/index.ts';
 import type { Parts } from '../../../vsr/index.ts';

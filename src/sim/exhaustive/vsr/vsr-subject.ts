@@ -140,7 +140,8 @@ function describeMember(replica: VsrSummary): string {
   const role = status === 'normal' ? (isPrimary ? 'primary' : 'backup') : status;
   const entries = log.slice(-3).map((entry) => entry?.text ?? 'unknown');
   const views = `view ${view} (log ${logView})`;
-  return `${role} in ${views}, op ${head}, commit ${commitMin} of ${commitMax} [${entries.join(', ')}]`;
+  const commit = `commit ${commitMin} of ${commitMax}`;
+  return `${role} in ${views}, op ${head}, ${commit} [${entries.join(', ')}]`;
 }
 
 /** One view has one prepare for an operation. */
