@@ -9,7 +9,7 @@ import {
   parseResults,
   type SuiteResult,
   wantedTests,
-} from '../scripts/ovsdb-suite-results.ts';
+} from '../scripts/ovsdb/suite-results.ts';
 
 const LIST = ` NUM: FILE-NAME:LINE     TEST-GROUP-NAME
       KEYWORDS

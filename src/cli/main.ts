@@ -44,7 +44,7 @@ const commands: readonly CommandEntry[] = [
     name: 'ovsdb',
     summary: 'the OVSDB server and its tools, as the originals are called',
     group: 'Run a database of Open vSwitch:',
-    load: async () => (await import('./ovsdb.ts')).define,
+    load: async () => (await import('./ovsdb/command.ts')).define,
   },
   {
     name: 'status',
@@ -89,7 +89,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const name = commands.find((entry) => entry.name === argv[0])?.name ?? null;
   try {
     if (name === 'ovsdb') {
-      const { runOvsdb } = await import('./ovsdb.ts');
+      const { runOvsdb } = await import('./ovsdb/command.ts');
       const exitCode = await runOvsdb(argv.slice(1));
       if (exitCode !== null) return exitCode;
     }

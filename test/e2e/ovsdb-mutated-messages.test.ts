@@ -1,4 +1,4 @@
-/** Some thousand mutated messages against a real server process; scripts/ovsdb-fuzz.ts has more. */
+/** Some thousand mutated messages against a real server process; scripts/ovsdb/fuzz.ts has more. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,13 +1,13 @@
 /**
  * Our server beside the original, in one run on one machine: interleaved pairs, medians.
  *
- *   node scripts/ovsdb-bench.ts [--rounds 3] [--only one-shot,mutate-1,…] [--json]
+ *   node scripts/ovsdb/bench.ts [--rounds 3] [--only one-shot,mutate-1,…] [--json]
  *
  * Figures are rates or times of both and their ratio; the wanted ratio stands beside it. A figure
  * by itself says nothing: the load generator shares the cores.
  */
 import { parseArgs } from 'node:util';
-import { type Case, cases, type Figure } from './ovsdb-bench-cases.ts';
+import { type Case, cases, type Figure } from './bench-cases.ts';
 
 const { values } = parseArgs({
   options: {

@@ -1,15 +1,15 @@
 /**
  * Mutated messages against a server process of ours, or of the original:
  *
- *   node scripts/ovsdb-fuzz.ts [--messages 500_000] [--seed 1] [--connections 8] [--original]
+ *   node scripts/ovsdb/fuzz.ts [--messages 500_000] [--seed 1] [--connections 8] [--original]
  *
  * Ends with code 1 when the server has ended, a whole request was not answered, or its memory grew.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { workloadSchema } from '../src/ovsdb/transact/workload-test-helper.ts';
-import { fuzz } from '../test/e2e/ovsdb-fuzz.ts';
-import { World } from '../test/e2e/ovsdb-programs.ts';
+import { workloadSchema } from '../../src/ovsdb/transact/workload-test-helper.ts';
+import { fuzz } from '../../test/e2e/ovsdb-fuzz.ts';
+import { World } from '../../test/e2e/ovsdb-programs.ts';
 
 /** Memory at the end beside the most in the first half: a leak of 100 bytes a message shows. */
 const GROWTH_MAX = 1.25;

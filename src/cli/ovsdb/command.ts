@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 
 const programs: { readonly [name: string]: () => Promise<Program> } = {
-  server: () => import('./ovsdb/server.ts'),
-  tool: () => import('./ovsdb/tool.ts'),
-  client: () => import('./ovsdb/client.ts'),
-  appctl: () => import('./ovsdb/appctl.ts'),
+  server: () => import('./server.ts'),
+  tool: () => import('./tool.ts'),
+  client: () => import('./client.ts'),
+  appctl: () => import('./appctl.ts'),
 };
 
 interface Program {
@@ -21,7 +21,7 @@ interface Program {
 export async function runOvsdb(argv: readonly string[]): Promise<number | null> {
   const [name = '', ...rest] = argv;
   if (name === 'path' && rest.length === 0) {
-    console.log(fileURLToPath(new URL('../../bin/ovsdb', import.meta.url)));
+    console.log(fileURLToPath(new URL('../../../bin/ovsdb', import.meta.url)));
     return 0;
   }
   if (!Object.hasOwn(programs, name)) return null;
@@ -51,8 +51,8 @@ Each explains itself: roundelay ovsdb server --help`,
     .argument('[program]')
     .action(async (program: string | undefined) => {
       if (program === undefined) command.help();
-      const { CliError } = await import('./problem.ts');
-      const { ExitCode } = await import('./exit-codes.ts');
+      const { CliError } = await import('../problem.ts');
+      const { ExitCode } = await import('../exit-codes.ts');
       throw new CliError(`there is no ovsdb program "${program}"`, ExitCode.usage);
     });
 }

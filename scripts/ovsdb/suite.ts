@@ -3,7 +3,7 @@
  * build of Open vSwitch, made elsewhere as its documentation says; the TLS tests need its test
  * certificates (`make tests/testpki-cacert.pem` and the like):
  *
- *   node scripts/ovsdb-suite.ts --checkout PATH [--groups tool,server,...]
+ *   node scripts/ovsdb/suite.ts --checkout PATH [--groups tool,server,...]
  *     [--tests 1500-1600,1700] [--programs server,tool,client] [--jobs 4] [--original] [--accept]
  *
  * Executables of ours named ovsdb-server, ovsdb-tool, ovsdb-client stand first in AUTOTEST_PATH.
@@ -16,13 +16,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import {
-  judge,
-  parseList,
-  parseResults,
-  type SuiteTest,
-  wantedTests,
-} from './ovsdb-suite-results.ts';
+import { judge, parseList, parseResults, type SuiteTest, wantedTests } from './suite-results.ts';
 
 const { values } = parseArgs({
   options: {
@@ -36,7 +30,7 @@ const { values } = parseArgs({
   },
 });
 
-const root = resolve(import.meta.dirname, '..');
+const root = resolve(import.meta.dirname, '../..');
 const expectedPath = join(root, 'test/fixtures/ovsdb-suite.json');
 
 if (values.checkout === undefined) throw new Error('--checkout PATH: a finished build is needed');

@@ -12,9 +12,9 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { encodeUtf8, type Json, serialize } from '../src/ovsdb/index.ts';
-import { type Whose, World } from '../test/e2e/ovsdb-programs.ts';
-import { WireSession } from '../test/ovsdb-peer/wire-session.ts';
+import { encodeUtf8, type Json, serialize } from '../../src/ovsdb/index.ts';
+import { type Whose, World } from '../../test/e2e/ovsdb-programs.ts';
+import { WireSession } from '../../test/ovsdb-peer/wire-session.ts';
 
 export interface Figure {
   readonly figure: string;
