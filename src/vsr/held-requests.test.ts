@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLIENTS_MAX } from '../engine/index.ts';
 import { bytesEqual, u64Add } from '../stdx/index.ts';
-import { Command, Offset, ReplyOffset, readCommand } from '../wire/index.ts';
+import {
+  Command,
+  EvictionOffset,
+  EvictionReason,
+  Offset,
+  ReplyOffset,
+  readCommand,
+} from '../wire/index.ts';
 import { prepareFromRequest } from './message.ts';
 import { checksum, seal, WALL_START } from './replica-test-helper.ts';
 import { author, Bench, request, type Sent } from './replication/bench-test-helper.ts';
@@ -143,6 +150,34 @@ test('the same request again changes nothing; a client has one at most', () => {
   bench.sleep(5);
   const [last, ...more] = forwarded(bench);
   assert.ok(last !== undefined && more.length === 0 && bytesEqual(last.bytes, 0, next, 0, 16));
+  bench.stop();
+});
+
+test('a client whose session is gone hears so from a backup too', () => {
+  const { bench, primary } = backup();
+  const asked = (session: number): string => {
+    const held = bench.parts.heldRequests.count;
+    bench.receive(7, request(7, { session, request: 1 }));
+    const evictions = bench.replies.splice(0).flatMap(({ bytes }) => {
+      return readCommand(bytes) === Command.eviction ? [bytes[EvictionOffset.reason]] : [];
+    });
+    if (evictions.length === 0) return bench.parts.heldRequests.count > held ? 'held' : 'nothing';
+    return `evicted ${evictions}`;
+  };
+  assert.equal(asked(1), 'held', 'a session that is not made yet, as far as is known here');
+  bench.sleep(5000);
+  bench.deliver(0, primary.prepare(request(8, {})));
+  commit(bench, 1);
+  assert.equal(bench.parts.state.commitMin, 1);
+  assert.equal(asked(1), `evicted ${EvictionReason.noSession}`);
+  assert.equal(asked(2), 'held');
+  bench.sleep(5000);
+  // It has begun again: its old session is no less gone.
+  bench.deliver(0, primary.prepare(request(7, {})));
+  commit(bench, 2);
+  assert.equal(bench.parts.state.commitMin, 2);
+  assert.equal(asked(1), `evicted ${EvictionReason.sessionTooLow}`);
+  assert.equal(asked(3), 'held', 'a newer one may have been made elsewhere');
   bench.stop();
 });
 

@@ -262,9 +262,28 @@ export class Admission {
       case 'resend':
         this.#resend(connection, bytes);
         return false;
+      case 'no-session':
+        // One that is not made yet as far as this replica knows.
+        if (!this.#isForgotten(bytes)) return true;
+        return this.#refuseForGood(connection, bytes, 'no-session');
+      case 'session-too-low':
+        return this.#refuseForGood(connection, bytes, 'session-too-low');
       default:
         return this.#drop('not-primary');
     }
+  }
+
+  /** What a backup knows as well as the primary: a client of an old view may not find that soon. */
+  #refuseForGood(connection: ConnectionId, bytes: Uint8Array, reason: RefuseReason): false {
+    const author = this.#parts.member.authorToClients();
+    this.#evict(connection, bytes, RequestOffset.client, reason, author);
+    return false;
+  }
+
+  /** Whether the session of an unknown client was made, and lost, in what is executed here. */
+  #isForgotten(request: Uint8Array): boolean {
+    const session = readSafeU64(request, RequestOffset.session);
+    return session !== null && session > 0 && session <= this.#parts.state.commitMin;
   }
 
   #releaseRefusal(bytes: Uint8Array, author: Author): RefuseReason | null {

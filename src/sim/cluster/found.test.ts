@@ -10,6 +10,7 @@ import { clusterSwarm } from './cluster-swarm.ts';
 const found: readonly (readonly [seed: number, what: string])[] = [
   [689, 'the last operation is a registration that came twice'],
   [3073, 'a forgotten session is registered once more by a late message'],
+  [3633, 'a client of an old view asks for a session that is gone, at backups only'],
   [4002, 'what is here already is asked for without end, as its place is not certain'],
   [4401, 'the same, along a ring'],
   [4736, 'the same, with three replicas'],
