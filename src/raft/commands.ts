@@ -45,7 +45,7 @@ export class Commands<T> {
   }
 
   onPropose(event: Event<T> & { readonly type: 'propose' }): void {
-    const { member, outbox, storage } = this.#parts;
+    const { member, outbox, storage, ackCopies } = this.#parts;
     const { command: token, data, size, prerequisite } = event;
     const eid = event.eid ?? this.#newEid();
     if (member.isStopped || member.isJoining) outbox.complete(token, 'shutdown');
@@ -59,6 +59,7 @@ export class Commands<T> {
       this.#remember(eid, token, null, 0);
       const message = { type: 'execute-command-request', eid, data, size, prerequisite } as const;
       storage.send(member.leader, message);
+      ackCopies.ask();
     }
   }
 

@@ -85,6 +85,8 @@ function messageText(message: Msg<Payload>): string | null {
       const why = result === 'ok' ? '' : ` (${comment})`;
       return `${result}${why} term=${term} to ${prevIndex}+${entryCount} end=${logEnd}`;
     }
+    case 'ack-copies-request':
+      return `acks here, too? term=${message.term}`;
     case 'vote-request': {
       const { isPreVote, isTransfer, term, lastIndex, lastTerm } = message;
       const kind = isPreVote ? 'pre-vote?' : isTransfer ? 'vote at once?' : 'vote?';

@@ -47,6 +47,11 @@ export type Event<T> =
       readonly eid: string | null;
       readonly prerequisite: string | null;
     }
+  /**
+   * Something of somebody who waits at this server is under way at the leader, without being
+   * proposed here: that it is committed should be known here soon.
+   */
+  | { readonly type: 'expedite' }
   /** `local`: as of what is applied here. `linearizable`: of all that was ever acknowledged. */
   | { readonly type: 'read'; readonly read: Token; readonly mode: 'local' | 'linearizable' }
   /** Adds a server that is set up to join but does not ask by itself. Leader only. */

@@ -67,6 +67,7 @@ function policyOf(seed: number): Partial<Policy> {
     batchEntriesMax: [1024, 1, 4][(seed >> 2) % 3],
     immediateCommitSync: seed % 5 !== 0,
     suspectOnRefused: seed % 2 === 0,
+    ackCopies: seed % 7 !== 3,
     readConfirmation: seed % 4 === 0 ? 'entry' : 'round',
   };
 }

@@ -46,6 +46,7 @@ export interface AppendRequest<T> extends Commented {
   readonly round: number;
 }
 
+/** To the leader, and to followers that have asked for a copy. */
 export interface AppendReply extends Commented {
   readonly type: 'append-reply';
   readonly term: number;
@@ -140,6 +141,12 @@ export interface ExecuteCommandReply extends Commented {
   readonly commitIndex: number;
 }
 
+/** Own dialect only, to another follower: send me your acknowledgements, too, for a while. */
+export interface AckCopiesRequest extends Commented {
+  readonly type: 'ack-copies-request';
+  readonly term: number;
+}
+
 /** Own dialect only: asks the leader how far one must have applied for a linearizable read. */
 export interface ReadIndexRequest extends Commented {
   readonly type: 'read-index-request';
@@ -157,6 +164,7 @@ export type Msg<T> =
   | HelloRequest
   | AppendRequest<T>
   | AppendReply
+  | AckCopiesRequest
   | VoteRequest
   | VoteReply
   | AddServerRequest

@@ -32,6 +32,11 @@ export interface Policy {
   readonly readConfirmation: 'round' | 'entry';
   /** Followers ask the leader for a read index (the dialect must have the messages). */
   readonly readForwarding: boolean;
+  /**
+   * A follower with commands of its own under way gets the others' acknowledgements, and commits
+   * without hearing of it from the leader (the dialect must have the message, and all members it).
+   */
+  readonly ackCopies: boolean;
   /** A forwarding server gives up on a command after so many election timers without a sign. */
   readonly commandTimeoutTimers: number;
   /**
@@ -54,6 +59,7 @@ export const POLICY_OWN: Policy = {
   suspectOnRefused: true,
   readConfirmation: 'round',
   readForwarding: true,
+  ackCopies: true,
   commandTimeoutTimers: 2,
   snapshotRetryTimers: 0,
 };
@@ -65,12 +71,15 @@ export const POLICY_OVSDB: Policy = {
   suspectOnRefused: false,
   readConfirmation: 'entry',
   readForwarding: false,
+  ackCopies: false,
 };
 
 export const ELECTION_TIMER_MIN_MS = 100;
 export const ELECTION_TIMER_MAX_MS = 600_000;
 /** Between two requests of a server that wants to join. */
 export const JOIN_RETRY_MS = 1000;
+/** For how long a follower sends its acknowledgements to another that has asked for them. */
+export const ACK_COPIES_MS = 200;
 /** Commands under way, here and for others. */
 export const COMMANDS_MAX = 10_000;
 /** Linearizable reads under way. */

@@ -18,6 +18,7 @@ import type { Sessions } from './membership/sessions.ts';
 import type { Policy } from './options.ts';
 import type { Outbox } from './outbox.ts';
 import type { Reads } from './reads.ts';
+import type { AckCopies } from './replication/ack-copies.ts';
 import type { Commits } from './replication/commits.ts';
 import type { Follower } from './replication/follower.ts';
 import type { Leader } from './replication/leader.ts';
@@ -38,6 +39,7 @@ export interface Parts<T> {
   readonly leader: Leader<T>;
   readonly follower: Follower<T>;
   readonly commits: Commits<T>;
+  readonly ackCopies: AckCopies<T>;
   readonly snapshots: Snapshots<T>;
   readonly commands: Commands<T>;
   readonly reads: Reads<T>;

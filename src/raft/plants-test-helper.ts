@@ -16,7 +16,9 @@ export type PlantName =
   | 'snapshot and log of different histories'
   | 'joiner counted early'
   | 'configuration applied late'
-  | 'forwarded command done twice';
+  | 'forwarded command done twice'
+  | 'read below what a follower has answered'
+  | 'copy of an acknowledgement before the sync';
 
 export const PLANTS: { readonly [name in PlantName]: Plant } = {
   /** The vote is given and not written down. */
@@ -77,5 +79,14 @@ export const PLANTS: { readonly [name in PlantName]: Plant } = {
   /** A leader does not recognise a command that it has. */
   'forwarded command done twice': ({ commands }) => {
     commands.isKnown = () => false;
+  },
+  /** A leader reads as of its own commit index, though followers may know of later commits. */
+  'read below what a follower has answered': ({ reads, commits }) => {
+    reads.floor = () => commits.index;
+  },
+  /** What the leader is told when it is durable, another follower hears before. */
+  'copy of an acknowledgement before the sync': ({ ackCopies }) => {
+    const original = ackCopies.share.bind(ackCopies);
+    ackCopies.share = (leader, reply) => original(leader, reply, 0);
   },
 };

@@ -28,6 +28,7 @@ import { assertPolicy, POLICY_OWN, type Policy } from './options.ts';
 import { Outbox } from './outbox.ts';
 import type { Parts } from './parts.ts';
 import { Reads } from './reads.ts';
+import { AckCopies } from './replication/ack-copies.ts';
 import { Commits } from './replication/commits.ts';
 import { Follower } from './replication/follower.ts';
 import { Leader } from './replication/leader.ts';
@@ -104,7 +105,8 @@ export class Raft<T> {
   }
 
   #on(event: Event<T>): void {
-    const { sessions, commands, reads, changes, joining, transfer, electionTimer } = this.#parts;
+    const { sessions, commands, ackCopies, reads, changes, joining, transfer, electionTimer } =
+      this.#parts;
     switch (event.type) {
       case 'open':
         this.#onOpen(event.state);
@@ -132,6 +134,9 @@ export class Raft<T> {
         break;
       case 'propose':
         commands.onPropose(event);
+        break;
+      case 'expedite':
+        ackCopies.ask();
         break;
       case 'read':
         reads.onRead(event);
@@ -245,8 +250,8 @@ export class Raft<T> {
   }
 
   #dispatch(from: ServerId, message: Msg<T>): void {
-    const { election, follower, leader, changes, joining, snapshots, transfer, commands, reads } =
-      this.#parts;
+    const { member, election, follower, leader, ackCopies, changes, joining } = this.#parts;
+    const { snapshots, transfer, commands, reads } = this.#parts;
     switch (message.type) {
       case 'hello-request':
         break;
@@ -254,7 +259,11 @@ export class Raft<T> {
         follower.onAppendRequest(from, message);
         break;
       case 'append-reply':
-        leader.onAppendReply(from, message);
+        if (member.isLeader) leader.onAppendReply(from, message);
+        else ackCopies.onCopy(from, message);
+        break;
+      case 'ack-copies-request':
+        ackCopies.onRequest(from);
         break;
       case 'vote-request':
         election.onVoteRequest(from, message);
@@ -350,6 +359,7 @@ export class Raft<T> {
     parts.leader = new Leader(parts);
     parts.follower = new Follower(parts);
     parts.commits = new Commits(parts);
+    parts.ackCopies = new AckCopies(parts);
     parts.snapshots = new Snapshots(parts);
     parts.commands = new Commands(parts);
     parts.reads = new Reads(parts);

@@ -1,7 +1,7 @@
 /**
  * Reads that never touch the log. A local read sees whatever is applied here, on any server. A
- * linearizable read sees everything that was acknowledged before it began: the leader notes its
- * commit index, makes sure that it still leads, and lets the read go when that much is applied.
+ * linearizable read sees everything that was acknowledged before it began: the leader notes how far
+ * that may go, makes sure that it still leads, and lets the read go when that much is applied.
  *
  * Making sure is one round of appends that a majority answers; all reads that come while a round is
  * under way share the next. A dialect that cannot tell rounds apart sends a no-op through the log.
@@ -24,8 +24,9 @@ interface Read {
 /** Reads whose index is fixed but for the proof that this server still leads. */
 interface Confirmation {
   readonly reads: readonly Read[];
+  /** To be committed, if it is not. */
   readonly index: number;
-  /** The round to be answered; null: `index` is to be committed. */
+  /** To be answered; null: the entry at `index` is the proof. */
   readonly round: number | null;
 }
 
@@ -83,7 +84,8 @@ export class Reads<T> {
         this.#queued = [];
       }
       if (this.#confirmation === null || !this.isConfirmed(this.#confirmation.round)) return;
-      if (this.#confirmation.round === null && commits.index < this.#confirmation.index) return;
+      // What is not committed may yet be cut off, and then nobody ever applies that much.
+      if (commits.index < this.#confirmation.index) return;
       const { reads, index } = this.#confirmation;
       this.#confirmation = null;
       for (const read of reads) this.#confirmed(read, index);
@@ -94,6 +96,15 @@ export class Reads<T> {
   isConfirmed(round: number | null): boolean {
     const { leader, log } = this.#parts;
     return round === null || leader.answered(round) >= majority(log.servers.size);
+  }
+
+  /**
+   * Up to where anything may have been acknowledged, by whomever: with copies of acknowledgements a
+   * follower may have answered for what this leader does not know to be committed yet.
+   */
+  floor(): number {
+    const { policy, log, commits } = this.#parts;
+    return policy.ackCopies ? log.last : commits.index;
   }
 
   onApplied(): void {
@@ -132,10 +143,10 @@ export class Reads<T> {
   }
 
   #begin(): Confirmation {
-    const { leader, commits, policy } = this.#parts;
+    const { leader, policy } = this.#parts;
     const reads = this.#queued;
     if (policy.readConfirmation === 'round') {
-      return { reads, index: commits.index, round: leader.nextRound() };
+      return { reads, index: this.floor(), round: leader.nextRound() };
     }
     return { reads, index: leader.append({ kind: 'noop' }), round: null };
   }

@@ -39,6 +39,8 @@ for (const file of readdirSync(folder)) {
 
 /** Each bug breaks the very rule that a transcript is about. */
 const noticed: { readonly [name in PlantName]: string } = {
+  'read below what a follower has answered': 'forward-copies.txt',
+  'copy of an acknowledgement before the sync': 'forward-copies.txt',
   'vote forgotten': 'election-vote-survives.txt',
   'two votes in a term': 'election-two-candidates.txt',
   "an older term's entry is committed by counting": 'commit-older-term.txt',

@@ -34,6 +34,8 @@ export interface HeldRequestsParts {
     readonly isNormalBackup: boolean;
     /** Index of the replica that leads. */
     readonly primary: number;
+    /** A request was passed on, and its client waits here: for engines with a quicker way. */
+    expedite?(): void;
   };
   readonly peers: { isUp(replica: number): boolean };
   readonly admission: {
@@ -46,6 +48,9 @@ export interface HeldRequestsParts {
 const LONELY_TRIAL = 16;
 /** And then for longer, in units of the usual patience: it may be that which was too short. */
 const TRIAL_PATIENCE = 4;
+
+/** Requests on their way by which a replica still looks for the quickest way to an answer. */
+const EXPEDITED_MAX = 4;
 
 interface Held {
   readonly message: Message;
@@ -227,6 +232,8 @@ export class HeldRequests {
     this.#forwarded.set(client, held.message.bytes.slice(Offset.checksum, Offset.checksum + 16));
     pool.retain(held.message);
     outbox.sendPeer(member.primary, held.message);
+    // Where many wait, sooner is dearer than the wait.
+    if (this.#forwarded.size <= EXPEDITED_MAX) member.expedite?.();
     outbox.trace('debug', 'request-forwarded', { primary: member.primary });
   }
 

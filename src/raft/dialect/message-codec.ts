@@ -62,6 +62,7 @@ const TYPES = [
   'execute-command-reply',
   'read-index-request',
   'read-index-reply',
+  'ack-copies-request',
 ] as const satisfies readonly Message['type'][];
 
 const RESULTS: readonly AppendResult[] = ['ok', 'inconsistency', 'io-error'];
@@ -102,6 +103,7 @@ export function messageSize(message: Message): number {
     case 'install-snapshot-reply':
       return 1 + 3 * NUMBER_SIZE;
     case 'become-leader':
+    case 'ack-copies-request':
     case 'read-index-request':
       return 1 + NUMBER_SIZE;
     case 'execute-command-request':
@@ -176,6 +178,7 @@ function putFields(writer: Writer, message: Message): void {
       writer.number(message.lastTerm);
       break;
     case 'become-leader':
+    case 'ack-copies-request':
       writer.number(message.term);
       break;
     default:
@@ -266,6 +269,7 @@ function takeMessage(reader: Reader, type: Message['type'] | undefined): Message
       return { type, term, lastIndex, lastTerm: reader.number() };
     }
     case 'become-leader':
+    case 'ack-copies-request':
       return { type, term: reader.number() };
     case undefined:
       return failed(reader);

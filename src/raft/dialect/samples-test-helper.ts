@@ -165,6 +165,10 @@ export const anyOfType: { readonly [K in Message['type']]: fc.Arbitrary<Message>
     lastTerm: number,
   }),
   'become-leader': record({ type: fc.constant('become-leader' as const), term: number }),
+  'ack-copies-request': record({
+    type: fc.constant('ack-copies-request' as const),
+    term: number,
+  }),
   'execute-command-request': record({
     type: fc.constant('execute-command-request' as const),
     eid,

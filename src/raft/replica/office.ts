@@ -65,6 +65,11 @@ export class Office {
     return { cluster, view: this.#view, replica, release: this.#release };
   }
 
+  /** Somebody waits here for what is under way at the leader. */
+  expedite(): void {
+    this.#parts.core.push({ type: 'expedite' });
+  }
+
   /** What this replica has executed at open says of views. */
   ready(): void {
     this.#isReady = true;

@@ -1,7 +1,7 @@
 /**
  * How far the log is committed, handed to the machine, and applied by it. Each moves forwards only.
- * An entry is committed when a majority has it durably and it is of the leader's own term; older
- * ones are committed with it, never by being counted.
+ * An entry is committed when a majority has it durably and it is of the current term; older ones
+ * are committed with it, never by being counted.
  */
 import { assert } from '../../stdx/index.ts';
 import type { Entry, Snapshot } from '../entry.ts';
@@ -32,12 +32,16 @@ export class Commits<T> {
     this.deliver();
   }
 
-  /** On a leader, whenever some server may have more than before. */
+  /** Whenever some server may have more than before, as far as this one is told of it. */
   advance(): void {
-    const { member, leader, log } = this.#parts;
-    if (!member.isLeader) return;
-    const index = quorumIndex(leader.matches());
-    if (index > this.#index && this.mayCommit(index)) this.#commitTo(Math.min(index, log.last));
+    const { member, leader, ackCopies, log, outbox } = this.#parts;
+    const matches = member.isLeader ? leader.matches() : ackCopies.matches();
+    if (matches.length === 0 || member.isJoining) return;
+    // A follower may hear of more than it has.
+    const index = Math.min(quorumIndex(matches), log.last);
+    if (index <= this.#index || !this.mayCommit(index)) return;
+    if (!member.isLeader) outbox.trace('debug', 'commit-by-copies', { index });
+    this.#commitTo(index);
   }
 
   /** Only what this term has made is committed by counting. */

@@ -99,7 +99,7 @@ export class Follower<T> {
   }
 
   #reply(to: ServerId, request: AppendRequest<T>, result: AppendResult, comment: string): void {
-    const { member, log, storage } = this.#parts;
+    const { member, log, storage, ackCopies } = this.#parts;
     const reply: AppendReply = {
       type: 'append-reply',
       term: member.term,
@@ -111,7 +111,9 @@ export class Follower<T> {
       result,
       comment,
     };
-    storage.send(to, reply, this.ackSeq());
+    const seq = this.ackSeq();
+    storage.send(to, reply, seq);
+    if (result === 'ok') ackCopies.share(to, reply, seq);
   }
 
   /** The write that has to be durable before the log's end is told. */

@@ -121,9 +121,9 @@ export class Leader<T> {
   }
 
   onAppendReply(from: ServerId, reply: AppendReply): void {
-    const { member, log, commits, outbox } = this.#parts;
+    const { log, commits, outbox } = this.#parts;
     const progress = this.#progressOf(from);
-    if (!member.isLeader || progress === null) return;
+    if (progress === null) return;
     progress.hasReplied = true;
     progress.round = Math.max(progress.round, reply.round);
     if (reply.result === 'io-error') {

@@ -75,6 +75,14 @@ const RAFT_PLANTS: readonly [string, readonly FailureCode[], RaftPlant][] = [
     },
   ],
   [
+    'a follower that is told of acknowledgements takes what it has for committed',
+    ['lost-operation', 'engine-crash', 'not-durable'],
+    ({ ackCopies, log }) => {
+      const original = ackCopies.matches.bind(ackCopies);
+      ackCopies.matches = () => original().map(() => log.last);
+    },
+  ],
+  [
     'a dead leader is never missed',
     ['convergence'],
     ({ election }) => {
@@ -127,7 +135,9 @@ test('planted: requests that are in the log twice are done twice', () => {
     forgetsProposals(parts);
     parts.state.isNext = () => true;
   };
-  assert.equal(caught({ setup: { onReplicaParts } }), 'double-apply');
+  const code = caught({ setup: { onReplicaParts } });
+  // A registration that comes twice is noticed by the replica itself.
+  assert.ok(code === 'double-apply' || code === 'engine-crash', String(code));
 });
 
 test('planted: disks that lie about what is durable', () => {

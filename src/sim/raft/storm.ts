@@ -19,6 +19,7 @@ export function stormPolicy(prng: Prng): Partial<Policy> & { electionTimerMs: nu
     batchEntriesMax: prng.pick([1024, 1, 2]),
     immediateCommitSync: prng.chance(3, 4),
     suspectOnRefused: prng.chance(1, 2),
+    ackCopies: prng.chance(3, 4),
   };
 }
 

@@ -134,6 +134,7 @@ function drawPolicy(prng: Prng, isFar: boolean): Partial<Policy> & { electionTim
     batchEntriesMax: prng.pick([1024, 1024, 1, 4]),
     immediateCommitSync: prng.chance(7, 8),
     suspectOnRefused: prng.chance(1, 2),
+    ackCopies: prng.chance(3, 4),
   };
 }
 

@@ -108,6 +108,7 @@ export const RAFT_COUNTERS = [
   'snapshotsSent',
   'snapshotsInstalled',
   'requestsKnown',
+  'commitsByCopies',
   'tailsTorn',
   'spaceShort',
 ] as const;
@@ -147,6 +148,7 @@ export const TRACE_COUNTERS: { readonly [event: string]: Counter } = {
   'send-snapshot': 'snapshotsSent',
   'install-snapshot': 'snapshotsInstalled',
   'request-known': 'requestsKnown',
+  'commit-by-copies': 'commitsByCopies',
   'disk-full': 'spaceShort',
 };
 

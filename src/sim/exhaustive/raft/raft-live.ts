@@ -8,6 +8,7 @@ import {
   type Entry,
   type Event,
   type FileHeader,
+  type Msg,
   type Parts,
   POLICY_OWN,
   type Policy,
@@ -59,6 +60,7 @@ function policyOf(scope: RaftScope): Policy {
     ...POLICY_OWN,
     preVote: scope.preVote,
     batchEntriesMax: scope.batchEntriesMax,
+    ackCopies: scope.copies,
     electionTimerMs: ELECTION_TIMER_MS,
     electionRandomMs: 1,
     // Far more heartbeats than budgets allow come before the next election timer ends.
@@ -326,8 +328,7 @@ export class RaftLive implements Live<RaftLetter, RaftFact, RaftSummary> {
       case 'send':
         assert(effect.peer !== null, 'RaftLive: nobody joins');
         // Says nothing to a server that is no stranger.
-        if (effect.message.type !== 'hello-request')
-          this.#post(indexOf(effect.peer), effect.message);
+        if (effect.message.type !== 'hello-request') this.#say(effect.peer, effect.message);
         break;
       case 'deliver':
         this.#deliver(effect.entry);
@@ -344,6 +345,16 @@ export class RaftLive implements Live<RaftLetter, RaftFact, RaftSummary> {
         break;
       default:
         break;
+    }
+  }
+
+  #say(peer: string, message: Msg<Payload>): void {
+    const { member, scope } = this.#options;
+    this.#post(indexOf(peer), message);
+    const isAck = message.type === 'append-reply' && message.result === 'ok';
+    if (!scope.copies || !isAck || message.entryCount === 0) return;
+    for (let other = 0; other < scope.servers; other++) {
+      if (other !== member && other !== indexOf(peer)) this.#post(other, message);
     }
   }
 

@@ -44,6 +44,8 @@ export interface RaftScope {
    * was asked for is durable. Else every write is durable with its step. null: all are always slow.
    */
   readonly slowDisks: number | null;
+  /** Every acknowledgement goes to all, as if each had asked the others for copies. */
+  readonly copies: boolean;
   /** Entries of one append. */
   readonly batchEntriesMax: number;
   /** Servers whose election timers may end; null: all. */
@@ -66,6 +68,7 @@ export const RAFT_SCOPE: RaftScope = {
   checksQuorum: false,
   slowLinks: null,
   slowDisks: null,
+  copies: false,
   batchEntriesMax: 1024,
   candidates: null,
   apart: [],

@@ -55,6 +55,7 @@ export function stateText(state: RaftState): string {
     lines.push(`${entryText(log.at(i))}${rank(log.seqAt(i))}`);
   }
   lines.push(rank(storage.termSeq()), electionText(state), leaderText(state));
+  if (!member.isLeader) lines.push(parts.ackCopies.matches().join());
   lines.push(delayedText(shadow.delayed(), rank));
   lines.push([...commands].map(([name, index]) => `${name}@${index}`).join());
   lines.push(diskText(disk, id, rank), state.isSlow ? 'slow' : '');

@@ -38,7 +38,7 @@ export function raftSubject(options: RaftSubjectOptions = {}): RaftSubject {
     isOrdered: scope.network === 'streams',
     isEnd: ({ type }) => type === 'session-lost',
     create: (member) => new RaftLive({ member, scope, onParts }),
-    isDead: (server, _, letter) => isDead(server, letter),
+    isDead: (server, _, letter) => isDead(server, letter, scope),
     messageText: letterText,
     describe: describeLetter,
     describeMember,
@@ -57,7 +57,7 @@ export function raftSubject(options: RaftSubjectOptions = {}): RaftSubject {
  * more, but for appends, which are answered; and who has lost its candidacy in a term, or does not
  * lead it, will never again be a candidate in it or lead it.
  */
-function isDead(server: RaftSummary, letter: RaftLetter): boolean {
+function isDead(server: RaftSummary, letter: RaftLetter, { copies }: RaftScope): boolean {
   // Who does not lead learns nothing from a lost session.
   if (letter.type === 'session-lost') return !server.isLeader;
   if (!('term' in letter)) return letter.type === 'execute-command-reply';
@@ -69,6 +69,7 @@ function isDead(server: RaftSummary, letter: RaftLetter): boolean {
       if (letter.isPreVote) return isOld;
       return isOld || !isOpen || server.isLeader || letter.vote !== server.id;
     case 'append-reply':
+      return isOld || !(isOpen || copies);
     case 'install-snapshot-reply':
       return isOld || !isOpen;
     case 'vote-request':

@@ -14,6 +14,8 @@ function run(options: RaftSubjectOptions, doubts: boolean = false): Exploration 
   return explore(new Members(raftSubject(options), { doubts }));
 }
 
+type PlantOf = NonNullable<RaftSubjectOptions['onParts']>;
+
 function checkClean(found: Exploration): void {
   assert.equal(found.violation, null, found.violation?.schedule.join('\n'));
   assert(found.isExhausted);
@@ -38,6 +40,18 @@ const scopes: readonly (readonly [string, RaftSubjectOptions, number, number])[]
   ['pre-votes', { preVote: 'on', slowDisks: 0, slowLinks: 1, losses: 1, commands: 0 }, 40_590, 36],
   ['a snapshot', { snapshots: 1, losses: 1, slowDisks: 0, slowLinks: 0 }, 145_699, 41],
   [
+    'acknowledgements for all, a crash',
+    { copies: true, crashes: 1, slowDisks: 0, slowLinks: 0 },
+    46_759,
+    48,
+  ],
+  [
+    'acknowledgements for all, a crash, a slow disk',
+    { copies: true, commands: 0, crashes: 1, slowDisks: 1, slowLinks: 0 },
+    66_574,
+    37,
+  ],
+  [
     'datagrams, one of them twice',
     { elections: 1, commands: 0, network: 'datagrams', duplicates: 1, slowDisks: 0 },
     1_294,
@@ -59,7 +73,9 @@ test('Raft, exhaustively: servers that are taken for the same do the same', () =
   checkClean(found);
   const more = run({ crashes: 1, snapshots: 1, slowDisks: 1, slowLinks: 0, elections: 1 }, true);
   checkClean(more);
-  assert(found.doubted > 1000 && more.doubted > 1000, `${found.doubted} ${more.doubted}`);
+  const copies = run({ copies: true, crashes: 1, elections: 1, slowDisks: 0, slowLinks: 0 }, true);
+  checkClean(copies);
+  for (const { doubted } of [found, more, copies]) assert(doubted > 1000, `${doubted} doubted`);
 });
 
 /** A scope in which the bug shows, how soon, and what is said of it. */
@@ -97,6 +113,16 @@ const plants: readonly (readonly [PlantName, RaftSubjectOptions, number, RegExp]
     /where "2 noop" is committed/,
   ],
 ];
+
+test('Raft, exhaustively: a bug is found: a follower takes what it has for committed', () => {
+  const onParts: PlantOf = ({ ackCopies, log }) => {
+    const original = ackCopies.matches.bind(ackCopies);
+    ackCopies.matches = () => original().map(() => log.last);
+  };
+  const { violation } = run({ copies: true, crashes: 1, slowDisks: 1, slowLinks: 0, onParts });
+  assert(violation !== null, 'nothing was found');
+  assert.match(violation.problem, /where "1 c1" is committed/);
+});
 
 for (const [name, options, moves, problem] of plants) {
   test(`Raft, exhaustively: a bug is found: ${name}`, () => {
