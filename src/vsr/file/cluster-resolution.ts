@@ -17,7 +17,9 @@
  *   there. A header ring entry that is ruled out is as good as one of an earlier operation.
  *
  * The head is the highest operation found, or the one that the superblock says the log reached. It
- * is certain when no slot behind it is faulty.
+ * is certain when no slot behind it is faulty. Where all that the superblock tells lies beyond what
+ * the slots may hold, the log fills them up to their end, and no operation found in them can be
+ * taken for its head: it may be left from the log of an older view.
  */
 import { PIPELINE_MAX } from '../../engine/index.ts';
 import { assert, readSafeU64 } from '../../stdx/index.ts';
@@ -175,8 +177,10 @@ function findHead(
     (header) => !isBlank(header) && opOf(header) <= scan.prepareMax,
   );
   const opFitting = fitting === undefined ? 0 : opOf(fitting);
+  const isBeyond = fitting === undefined && scan.viewHeaders.some((header) => !isBlank(header));
   // In a view change, what this replica has said of its log in it counts.
-  const isKnown = scan.logView < scan.view && fitting !== undefined;
+  const isKnown = scan.logView < scan.view && (fitting !== undefined || isBeyond);
+  if (isBeyond) return { head: scan.prepareMax, headHeader: null, isKnown };
   let head = Math.max(scan.checkpoint, opFitting);
   if (!isKnown) {
     for (const slot of resolved) if (slot.kind === 'clean') head = Math.max(head, slot.op);
