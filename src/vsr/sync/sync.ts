@@ -23,6 +23,8 @@ import { Copy, type Item } from './copy.ts';
 /** Blocks asked for and not here yet; and blocks being written. */
 const REQUESTS_MAX = 4;
 const WRITES_MAX = 4;
+/** Patience, in times that an answer usually takes. */
+const ANSWERS = 4;
 /** Rounds without a word after which another replica is asked. */
 const SILENCES_MAX = 2;
 
@@ -48,6 +50,10 @@ export class Sync {
   readonly #asked: Map<number, Item> = new Map();
   /** Of those, the ones that were under way already when patience ended the last time. */
   readonly #late: Set<number> = new Set();
+  /** When each of those was asked for, if only once; 0: more often, so that nothing is learned. */
+  readonly #askedNs: Map<number, number> = new Map();
+  /** How long after having been asked for a block comes from this source; 0: not known. */
+  #answerNs: number = 0;
   /** How often in a row patience has ended without anything having come. */
   #silences: number = 0;
   readonly #writes: Map<number, Message> = new Map();
@@ -134,6 +140,7 @@ export class Sync {
     const { blocks } = checkpoints;
     this.#copy = new Copy(base, blocks.fileSize, blocks.places());
     this.#source = from;
+    this.#answerNs = 0;
     this.#askCheckpoint();
     return true;
   }
@@ -219,6 +226,7 @@ export class Sync {
     this.#copy?.begin(reference);
     this.#hasProgress = true;
     this.#asked.clear();
+    this.#askedNs.clear();
     this.#items = this.#copy?.missing() ?? [];
   }
 
@@ -240,10 +248,20 @@ export class Sync {
       assert(isTaken, 'Sync: there was room for the block');
     }
     this.#hasProgress = true;
+    this.#learn(offset);
     this.#asked.delete(offset);
     this.#late.delete(offset);
     this.#items = this.#items.filter((other) => other !== item);
     if (this.#items.length === 0) this.#items = this.#copy.missing();
+  }
+
+  /** Of a block that came, how long it took. */
+  #learn(offset: number): void {
+    const askedNs = this.#askedNs.get(offset) ?? 0;
+    this.#askedNs.delete(offset);
+    if (askedNs === 0) return;
+    const tookNs = this.#parts.outbox.now.monoNs - askedNs;
+    this.#answerNs = this.#answerNs === 0 ? tookNs : (3 * this.#answerNs + tookNs) / 4;
   }
 
   #goOn(): void {
@@ -319,10 +337,14 @@ export class Sync {
     const { member } = this.#parts;
     this.#phase = 'fetch';
     this.#pieces = [];
-    if (!member.isPrimary) this.#source = member.primary;
+    if (!member.isPrimary && member.primary !== this.#source) {
+      this.#source = member.primary;
+      this.#answerNs = 0;
+    }
     this.#copy?.forget();
     this.#items = [];
     this.#asked.clear();
+    this.#askedNs.clear();
     this.#askCheckpoint();
   }
 
@@ -331,7 +353,9 @@ export class Sync {
   }
 
   #askPlace(item: Item): void {
+    const { monoNs } = this.#parts.outbox.now;
     this.#asked.set(item.offset, item);
+    this.#askedNs.set(item.offset, this.#askedNs.has(item.offset) ? 0 : monoNs);
     const op = this.#copy?.reference?.op ?? 0;
     this.#ask({ op, opHead: item.offset, bits: item.size, bits2: Wanted.place });
   }
@@ -346,10 +370,14 @@ export class Sync {
     peers.send(this.#source, message);
   }
 
-  /** Patience grows while nothing comes: the way may be long, or the other one busy. */
+  /**
+   * Patience grows while nothing comes: the way may be long, or the other one busy. Once it is known
+   * how long an answer takes, one that has not come in a few times that is lost.
+   */
   #askAgain(): void {
     if (this.#hasProgress) {
-      this.#patienceNs = Math.max(SYNC_RETRY_NS, this.#patienceNs / 2);
+      const usualNs = this.#answerNs > 0 ? ANSWERS * this.#answerNs : this.#patienceNs / 2;
+      this.#patienceNs = Math.min(Math.max(SYNC_RETRY_NS, usualNs), SYNC_RETRY_MAX_NS);
       this.#silences = 0;
     } else {
       this.#patienceNs = Math.min(2 * this.#patienceNs, SYNC_RETRY_MAX_NS);
@@ -380,6 +408,8 @@ export class Sync {
     if (source !== this.#source) {
       this.#copy?.forget();
       this.#items = [];
+      this.#askedNs.clear();
+      this.#answerNs = 0;
     }
     this.#source = source;
     this.#askCheckpoint();
@@ -393,6 +423,7 @@ export class Sync {
     this.#hasFailed = false;
     this.#items = [];
     this.#asked.clear();
+    this.#askedNs.clear();
     this.#pieces = [];
     this.#parts.checkpoints.resume();
     this.#parts.deadlines.clear('sync');
