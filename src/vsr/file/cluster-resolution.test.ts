@@ -140,6 +140,7 @@ const PLANTED: readonly (readonly [string, string, string])[] = [
     'Math.max(scan.checkpoint, opFitting)',
     'scan.checkpoint',
   ],
+  ['what lies in the slots makes a head, whatever was said', 'if (isBeyond)', 'if (false)'],
   ['a log may go beyond what was said of it', 'if (!isKnown) {', '{'],
   ['the slot of the head is not looked at', 'let op = head; op', 'let op = head + 1; op'],
   ['damage behind the head does not matter', 'isKnown || !hasFaulty(scan, resolved, head)', 'true'],

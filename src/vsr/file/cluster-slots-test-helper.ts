@@ -124,7 +124,22 @@ export function slotProblems(resolve: (scan: ClusterScan) => ClusterResolution):
       }
     }
   }
-  return [...problems, ...wholeLogProblems(resolve)];
+  return [...problems, ...wholeLogProblems(resolve), ...beyondProblems(resolve)];
+}
+
+/**
+ * In a view change, of a log that reaches beyond the slots: what they hold may be what an older
+ * view has left there.
+ */
+function beyondProblems(resolve: (scan: ClusterScan) => ClusterResolution): string[] {
+  const scan = scanWith(new Map());
+  const last = scan.prepareMax + 4;
+  const viewHeaders = chain.slice(scan.prepareMax + 1, last + 1).reverse();
+  const verdict = resolve({ ...scan, view: VIEW + 2, viewHeaders });
+  const { head, headHeader, isHeadCertain } = verdict;
+  const found = `head ${head}, ${headHeader === null ? 'unknown' : 'known'}, ${isHeadCertain}`;
+  const wanted = `head ${scan.prepareMax}, unknown, true`;
+  return found === wanted ? [] : [`a log beyond its slots: ${found}, not ${wanted}`];
 }
 
 /** What cannot be seen by one slot alone. */

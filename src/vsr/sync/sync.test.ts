@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SECTOR_SIZE } from '../../engine/index.ts';
-import { bytesEqual } from '../../stdx/index.ts';
+import { bytesEqual, Prng } from '../../stdx/index.ts';
 import { Command, HEADER_SIZE, PeerOffset } from '../../wire/index.ts';
 import { fixedSize } from '../file/geometry.ts';
 import { peerBits } from '../peer-message.ts';
@@ -157,6 +157,27 @@ test('answers that are lost are asked for again', () => {
   };
   until(source, target, () => target.hasRestarted, way);
   assert.equal(lost, 4);
+  catchUp(source, target).stop();
+  source.stop();
+});
+
+test('where much is lost it does not stand still for long', () => {
+  const source = sourceWith(60);
+  const target = behind();
+  const prng = new Prng(4);
+  let places = 0;
+  const way: Way = (sent) => {
+    if (sent.command !== Command.requestBlocks) return sent.bytes;
+    if (peerBits(sent.bytes, PeerOffset.bits2) !== Wanted.place) return sent.bytes;
+    places++;
+    // So that soon all that may be asked for at once are lost.
+    return prng.chance(2, 3) ? sent.bytes : null;
+  };
+  const fromNs = target.monoNs;
+  until(source, target, () => target.hasRestarted, way);
+  assert.ok(places > 20, String(places));
+  const seconds = (target.monoNs - fromNs) / 1e9;
+  assert.ok(seconds < 10, `${seconds} s for ${places} questions`);
   catchUp(source, target).stop();
   source.stop();
 });

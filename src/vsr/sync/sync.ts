@@ -260,7 +260,7 @@ export class Sync {
     const askedNs = this.#askedNs.get(offset) ?? 0;
     this.#askedNs.delete(offset);
     if (askedNs === 0) return;
-    const tookNs = this.#parts.outbox.now.monoNs - askedNs;
+    const tookNs = Math.max(1, this.#parts.outbox.now.monoNs - askedNs);
     this.#answerNs = this.#answerNs === 0 ? tookNs : (3 * this.#answerNs + tookNs) / 4;
   }
 
