@@ -14,6 +14,8 @@ const found: readonly (readonly [seed: number, what: string])[] = [
   [4002, 'what is here already is asked for without end, as its place is not certain'],
   [4401, 'the same, along a ring'],
   [4736, 'the same, with three replicas'],
+  [8929, 'what an older view left in the log is executed after a restart in a view change'],
+  [10577, 'a checkpoint is copied so slowly, where much is lost, that it never arrives'],
 ];
 
 for (const [seed, what] of found) {

@@ -371,8 +371,8 @@ export class Sync {
   }
 
   /**
-   * Patience grows while nothing comes: the way may be long, or the other one busy. Once it is known
-   * how long an answer takes, one that has not come in a few times that is lost.
+   * Patience grows while nothing comes: the way may be long, or the other one busy. Once it is
+   * known how long an answer takes, one that has not come in a few times that is lost.
    */
   #askAgain(): void {
     if (this.#hasProgress) {
