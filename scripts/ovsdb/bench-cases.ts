@@ -51,6 +51,9 @@ async function withServer<T>(
   }
 }
 
+/** Requests before those that count: a server runs for months, and its code is compiled by then. */
+const WARM_UP = 10_000;
+
 const row = (name: string, size = 20): Json => ({
   op: 'insert',
   table: 'T',
@@ -62,8 +65,11 @@ const byName = (name: string): Json => [['name', '==', name]];
 async function rate(path: string, inFlight: number, count: number, operation: (i: number) => Json) {
   const socket = connect(path);
   await new Promise((done) => socket.once('connect', done));
-  const message = (i: number): Uint8Array =>
-    encodeUtf8(serialize({ id: i, method: 'transact', params: ['D', operation(i)] }));
+  // Made before, as the client shares the cores.
+  const messages = Array.from({ length: count }, (_, i) =>
+    encodeUtf8(serialize({ id: i, method: 'transact', params: ['D', operation(i)] })),
+  );
+  const message = (i: number): Uint8Array => messages[i] as Uint8Array;
   let sent = 0;
   let answered = 0;
   const beganMs = performance.now();
@@ -117,7 +123,7 @@ function transactions(name: string, inFlight: number, count: number, goal: strin
           where: byName(`r${i % 100}`),
           mutations: [['n', '+=', 1]],
         });
-        await rate(world.path('s'), inFlight, count / 4, mutate);
+        await rate(world.path('s'), inFlight, WARM_UP, mutate);
         const value = await rate(world.path('s'), inFlight, count, mutate);
         return [{ figure: `transactions/s, ${inFlight} in flight`, value, goal }];
       }),
@@ -138,7 +144,7 @@ const select: Case = {
         table: 'T',
         where: byName(`r${i % 100}`),
       });
-      await rate(world.path('s'), 1, 2000, operation);
+      await rate(world.path('s'), 1, WARM_UP, operation);
       const value = await rate(world.path('s'), 1, 10_000, operation);
       return [{ figure: 'selects/s, 1 in flight', value, goal: 'at least 1.0' }];
     }),
@@ -174,12 +180,13 @@ const crowd: Case = {
       const ms = performance.now() - beganMs;
       return [
         { figure: '50 × 10 one-shot clients, ms', value: ms, goal: 'told only' },
-        { figure: 'failures of 500, + 1', value: failures + 1, goal: 'ours: 1' },
+        { figure: 'failures of 500', value: failures, goal: 'ours: none' },
       ];
     }),
 };
 
 const MONITORS = 500;
+const COMMITS_BEFORE = 60;
 const COMMITS = 100;
 
 const monitors: Case = {
@@ -208,9 +215,9 @@ const monitors: Case = {
         await writer.request('transact', ['D', operation]);
         while (arrived < MONITORS * n) await new Promise(setImmediate);
       };
-      for (let n = 1; n <= 20; n++) await commit(n);
+      for (let n = 1; n <= COMMITS_BEFORE; n++) await commit(n);
       const beganMs = performance.now();
-      for (let n = 21; n <= 20 + COMMITS; n++) await commit(n);
+      for (let n = 1; n <= COMMITS; n++) await commit(COMMITS_BEFORE + n);
       const seconds = (performance.now() - beganMs) / 1000;
       for (const socket of sockets) socket.destroy();
       const value = (MONITORS * COMMITS) / seconds;

@@ -36,6 +36,11 @@ function median(numbers: readonly number[]): number {
   return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] as number;
 }
 
+/** Of nothing to nothing: 1. */
+function ratioOf(ours: number, theirs: number): number {
+  return ours === theirs ? 1 : ours / theirs;
+}
+
 async function measure(one: Case): Promise<Line[]> {
   const runs: { theirs: Figure[]; ours: Figure[] }[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -50,7 +55,7 @@ async function measure(one: Case): Promise<Line[]> {
     const theirs = median(runs.map((run) => (run.theirs[i] as Figure).value));
     const ours = median(runs.map((run) => (run.ours[i] as Figure).value));
     const ratio = median(
-      runs.map((run) => (run.ours[i] as Figure).value / (run.theirs[i] as Figure).value),
+      runs.map((run) => ratioOf((run.ours[i] as Figure).value, (run.theirs[i] as Figure).value)),
     );
     return { name: one.name, figure, theirs, ours, ratio, goal };
   });

@@ -18,6 +18,8 @@ import type { OvsdbLogLevel } from './options.ts';
 
 export interface RunnerHooks {
   append(effect: AppendEffect): void;
+  /** Nothing more is appended in this turn. */
+  flush(): void;
   forward(effect: CoreEffect & { kind: 'forward' }): void;
   /** Some database has changed for good. */
   committed(): void;
@@ -92,6 +94,7 @@ export class CoreRunner {
     if (this.#stopped) return;
     this.#core.tick(this.#nowMs());
     this.drain();
+    this.#hooks.flush();
   }
 
   confirmed(database: string, number: number): void {

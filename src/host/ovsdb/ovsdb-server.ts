@@ -95,6 +95,9 @@ export class OvsdbServer {
     return {
       log: this.#log,
       append: (effect) => this.#files.get(effect.database)?.storage.append(effect),
+      flush: () => {
+        for (const { storage } of this.#files.values()) storage.flush();
+      },
       forward: ({ database, number, params }) => {
         const relayed = this.#relays.get(database);
         relayed?.relay.forward(number, params);

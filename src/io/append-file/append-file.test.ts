@@ -101,6 +101,26 @@ test('what is appended in one turn is one write, and none within the call', asyn
   assert.deepEqual(bench.calls, ['truncate 4', 'write 3']);
 });
 
+test('whoever knows that no more comes in a turn need not wait for its end', async (t) => {
+  const bench = new Bench(t);
+  bench.append(1, 'a');
+  bench.append(2, 'b');
+  bench.file.flush();
+  assert.deepEqual(bench.heard, ['written 2']);
+  bench.file.flush();
+  await turn();
+  assert.deepEqual(bench.heard, ['written 2']);
+  bench.slowSync = true;
+  bench.append(3, 'c', true);
+  bench.file.flush();
+  bench.append(4, 'd');
+  bench.file.flush();
+  bench.finishSync();
+  await bench.heardAll(3);
+  assert.deepEqual(bench.heard, ['written 2', 'written 3', 'written 4']);
+  assert.equal(bench.content, 'abcd');
+});
+
 test('what is appended during a sync is one write after it, with one sync', async (t) => {
   const bench = new Bench(t);
   bench.slowSync = true;

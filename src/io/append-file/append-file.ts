@@ -108,6 +108,13 @@ export class AppendFile {
     this.#schedule();
   }
 
+  /** Writes what was appended without waiting for the end of the turn: no more comes in it. */
+  flush(): void {
+    if (!this.#scheduled) return;
+    this.#scheduled = false;
+    this.#next();
+  }
+
   /** Waits until nothing is under way; from then on nothing is written until `release`. */
   hold(): Promise<void> {
     return new Promise((resolve) => {
@@ -157,10 +164,7 @@ export class AppendFile {
   #schedule(): void {
     if (this.#scheduled || this.#busy) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.#next();
-    });
+    setImmediate(() => this.flush());
   }
 
   #next(): void {

@@ -33,6 +33,7 @@ export interface StreamOptions<Message> extends Connected {
 }
 
 const encoder = new TextEncoder();
+const EMPTY: Uint8Array = new Uint8Array(0);
 
 export class Stream<Message> {
   /** As logs have it. */
@@ -95,10 +96,20 @@ export class Stream<Message> {
     if (unsent.length === 0 || this.#closed) return;
     this.#unsent = [];
     const bytes = unsent.length === 1 ? (unsent[0] as Uint8Array) : Buffer.concat(unsent);
-    this.#socket.write(bytes, this.#onWritten);
+    if (this.#backlogged) this.#socket.write(bytes, this.#onWritten);
+    else this.#socket.write(bytes);
     const { writableLength } = this.#socket;
-    if (writableLength >= this.#backlogMin) this.#backlogged = true;
+    if (writableLength >= this.#backlogMin && !this.#backlogged) this.#beginBacklog();
     if (writableLength > this.#backlogMax) this.destroy('it does not read');
+  }
+
+  /**
+   * From here on what leaves is looked at. Mostly all leaves at once, and nobody has to be told: a
+   * callback for each write costs as much as everything else here.
+   */
+  #beginBacklog(): void {
+    this.#backlogged = true;
+    this.#socket.write(EMPTY, this.#onWritten);
   }
 
   pause(): void {

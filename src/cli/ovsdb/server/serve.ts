@@ -14,6 +14,7 @@ import type { Backend } from './backend.ts';
 import { loadConfigFile, registerServerCommands } from './commands.ts';
 import { type Config, type DatabaseConfig, databaseFromArgument, parseConfig } from './config.ts';
 import { defaultOptions } from './db-columns.ts';
+import { collectGarbageSoon } from './heap.ts';
 import { createBackend } from './host-backend.ts';
 import { registerInformationCommands, watchMemory } from './information-commands.ts';
 import { PROGRAM, type ServerArguments } from './options.ts';
@@ -64,6 +65,7 @@ export async function serve(vlog: Vlog, wanted: ServerArguments, daemon: Daemon)
   await openControlSocket(unixctl, wanted.unixctl);
   const ran = wanted.run === null ? null : runCommand(PROGRAM, wanted.run);
   daemon.ready();
+  collectGarbageSoon();
   if (wanted.run === null) vlog.log('ovsdb_server', 'INFO', versionText(PROGRAM).split('\n')[0]);
   const problem = await untilEnd(vlog, backend, serving, exited, ran);
   await Promise.all([unixctl.close(), backend.close()]);

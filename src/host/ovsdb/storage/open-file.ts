@@ -118,6 +118,7 @@ async function openLocked(
     warnings.push({ level: 'ERR', text: problem.error.toString() });
     warnings.push(dropTail(options, fd, source, problem));
   }
+  source.release();
   const { database, records, end, baseSize } = replayed;
   const storage = new OvsdbStorage({
     name,

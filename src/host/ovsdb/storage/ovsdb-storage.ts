@@ -158,6 +158,11 @@ export class OvsdbStorage {
     else this.#append(request);
   }
 
+  /** No more records come in this turn of the event loop: handlers may be told within the call. */
+  flush(): void {
+    this.#file.flush();
+  }
+
   /**
    * Writes the file anew, without what has been overwritten since. Call it when the database in
    * memory holds exactly what has been appended.
